@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +22,8 @@ DEFAULT = TrainingSettings()
 #: What limits a training, and how long one of the bundled critic lasts that has none.
 LIMITS = ("minutes", "steps", "epochs")
 EPOCHS = 5.0
+#: Under so many minutes, compiling the layers takes more time than it saves.
+WORTH_COMPILING = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +80,6 @@ def finetune_critic(options: FinetuneOptions, settings: TrainingSettings) -> Non
     The data is checked first. Progress is printed, with the time left, and logged to
     OUT/training/log.jsonl, one JSON object per line.
     """
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     _run(options, given_of(click.get_current_context(), settings))
 
 
@@ -107,6 +107,8 @@ def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, T
     if base == "bundled" and not any(values.get(limit) for limit in LIMITS):
         values["epochs"] = EPOCHS
         echo(f"no limit was given, so training lasts {EPOCHS:g} epochs: --epochs", err=True)
+    if 0 < values.get("minutes", 0) < WORTH_COMPILING and "compile" not in values:
+        values["compile"] = False  # which takes minutes
     if "attention_mode" in values:
         values["attention_mode"] = AttentionMode(values["attention_mode"])
     if PRESETS[name]:
@@ -119,11 +121,16 @@ def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, T
 
 
 def _run(options: FinetuneOptions, given: dict[str, Any]) -> None:
+    began = time.monotonic()
+    echo(f"reading {options.data}", err=True)  # before imports, which take seconds
+    from transformers.utils import logging
+
     from revise_captions.finetune.data.check import check_data
     from revise_captions.finetune.run import finetune
     from revise_captions.finetune.trainer.setup import COMMAND
     from revise_captions.runs.training_folder import check_run_folder
 
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     data, base, out = options.data, options.base, options.out
     _, settings = chosen(base, options.preset, given)
     require_limit(settings)
@@ -144,4 +151,4 @@ def _run(options: FinetuneOptions, given: dict[str, Any]) -> None:
         for line in narrator.lines(event):
             echo(line)
 
-    finetune(data, base, out, settings, resume=options.resume, report=report)
+    finetune(data, base, out, settings, resume=options.resume, report=report, began=began)

@@ -14,7 +14,9 @@ from revise_captions.errors import UserError
 class LimitSettings:
     """Length of training (at least one limit is required; most presets set one)."""
 
-    minutes: float = option(0.0, "Stop after this many minutes of training (0: no limit).")
+    minutes: float = option(
+        0.0, "Minutes for all of it, preparation and export included (0: no limit)."
+    )
     steps: int = option(0, "Stop after this many optimizer steps (0: no limit).")
     epochs: float = option(0.0, "Stop after this many passes through the data (0: no limit).")
     patience: int = option(0, "Stop after this many validations without improvement (0: never).")
@@ -203,14 +205,19 @@ class ComputeSettings:
 class ValidationSettings:
     """Validation and saving."""
 
-    minutes: float = option(4.0, "Minutes between validations.", name="validate_minutes")
+    time_share: float = option(
+        0.1,
+        "Share of the time that validations may take (0: only the last).",
+        name="validate_share",
+    )
     steps: int = option(
-        0, "Steps between validations, instead of minutes (0: minutes).", name="validate_steps"
+        0, "Steps between validations, instead of a share of the time.", name="validate_steps"
     )
     captions: int = option(
-        400, "Captions per interim validation (0: all); the last uses all.",
+        400,
+        "Captions per interim validation (0: all); the last uses all, if --minutes allows.",
         name="validate_captions",
-    )  # fmt: skip
+    )
     samples: int = option(0, "Log the rationales of this many sentences at each validation.")
     keep: str = option(
         "last", "Weights to write: the last, or the best by validation.", choices=("last", "best")

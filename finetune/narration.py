@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,10 @@ class Narrator:
 
     Args:
         out: The critic's folder.
-        clock: Seconds, for the time that is left.
     """
 
-    def __init__(self, out: Path, clock: Any = time.monotonic) -> None:
-        self.out, self.clock = out, clock
-        self._first: tuple[float, float] | None = None  # fraction and time when training began
+    def __init__(self, out: Path) -> None:
+        self.out = out
 
     def lines(self, event: Mapping[str, Any]) -> Iterator[str]:
         """What is said of an event; nothing of those that interest no user."""
@@ -33,8 +30,10 @@ class Narrator:
         if tell is not None:
             yield from tell(event)
 
+    def _prepare(self, e: Mapping[str, Any]) -> Iterator[str]:
+        yield str(e["what"])
+
     def _start(self, e: Mapping[str, Any]) -> Iterator[str]:
-        self._first = None if e["resumed"] else (0.0, self.clock())
         trained, total = (e[key] / 1e6 for key in ("trained", "parameters"))
         replayed = f" and {e['replayed']:,} replayed" if e["replayed"] else ""
         yield (
@@ -49,23 +48,18 @@ class Narrator:
         yield f"image tower, step {e['step']:,}: loss {e['loss']:.3f}"
 
     def _train(self, e: Mapping[str, Any]) -> Iterator[str]:
-        done, now = e["fraction"], self.clock()
-        if self._first is None:  # a resumed run begins where it stopped
-            self._first = (done, now)
-        begun, since = self._first
-        left = ""
-        if done > begun:
-            left = f", {duration((now - since) * (1 - done) / (done - begun))} left"
+        left = f", {duration(e['left'])} left" if e["left"] is not None else ""
         loss = f", loss {e['loss']:.3f}" if "loss" in e else ""
         yield (
-            f"step {e['step']:,}, epoch {e['epoch'] + 1}, {100 * done:.0f} %{loss}, "
-            f"{e['captions_per_s']:.1f} captions/s{left}"
+            f"step {e['step']:,}, epoch {e['epoch'] + 1}, {100 * e['fraction']:.0f} %{loss}, "
+            f"{e['captions_per_s']:.1f} captions/s, {e['sentences_per_s']:.1f} sentences/s{left}"
         )
 
     def _validation(self, e: Mapping[str, Any]) -> Iterator[str]:
         known = [f"{name} {e[key]:.3f}" for key, name in FIGURES.items() if e.get(key) is not None]
         figures = ", ".join(known) or "no figure: one class only"
-        yield f"validation after step {e['step']:,}: {figures} ({duration(e['took'])})"
+        part = f"{e['captions']:,} of {e['of']:,} captions, " if e["captions"] < e["of"] else ""
+        yield f"validation after step {e['step']:,}: {figures} ({part}{duration(e['took'])})"
 
     def _saved(self, e: Mapping[str, Any]) -> Iterator[str]:
         yield f"saved after step {e['step']:,}"

@@ -63,7 +63,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "clip": 0.0,
         "attention_mode": AttentionMode.PREFIX,
         "checkpointing": True,
-        "validate_minutes": 30.0,
     },
     "lora": {
         **_FOR_REAL_DATA,
@@ -79,7 +78,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "clip": 1.0,
         "checkpointing": True,
         "patience": 4,
-        "validate_minutes": 15.0,
     },
     "match": {
         **_FOR_A_NEW_DOMAIN,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from revise_captions.finetune.optim.distributed import stop
 from revise_captions.finetune.trainer.loop import (
     align,
     averaged,
+    captions_in_time,
     save,
     train_all,
     train_tower,
@@ -21,7 +23,14 @@ from revise_captions.finetune.trainer.state import best_name
 
 
 def finetune(
-    data: Path, base: str, out: Path, settings: TrainingSettings, *, resume: bool, report: Report
+    data: Path,
+    base: str,
+    out: Path,
+    settings: TrainingSettings,
+    *,
+    resume: bool,
+    report: Report,
+    began: float | None = None,
 ) -> Path:
     """Trains a critic on `data` and writes it to `out`; state and log are in `out/training`.
 
@@ -32,6 +41,7 @@ def finetune(
         settings: Decide the result, with data and base.
         resume: Continue from the last save in `out`.
         report: Receives each line of the log.
+        began: When the time of `settings.limits.minutes` began (`time.monotonic`); now, if None.
 
     Returns:
         `out`.
@@ -40,7 +50,7 @@ def finetune(
         UserError: Data, base or settings do not fit.
     """
     require_limit(settings)
-    run = prepare(data, base, out, settings, resume=resume, report=report)
+    run = prepare(data, base, out, settings, resume=resume, report=report, began=began)
     train_tower(run, snapshot)
     if base == "new" and run.dense is not None and settings.tower.align and run.progress.step == 0:
         align(run, run.dense)
@@ -59,9 +69,10 @@ def _finish(run: TrainingRun, out: Path) -> None:
     best = run.folder.load(name) if run.settings.validation.keep == "best" else None
     if best is not None:
         run.optimizer.average.copy_(best["average"])
-    run.settings = run.settings.with_options(validate_captions=0)
+    run.settings = run.settings.with_options(validate_captions=captions_in_time(run))
     with averaged(run):
         if run.parallel.first:
             validate(run)
             export(run, out)
+            run.progress.seconds = time.monotonic() - run.began
             run.log("end", out=str(out), **asdict(run.progress))

@@ -26,13 +26,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import click
 import numpy as np
 
 from revise_captions.command_line.command import command
 from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.running import run_command
+from revise_captions.errors import UserError
 from revise_captions.io.writing import json_lines_writer, write_text
 from revise_captions.picturebook.captioners import (
     CAPTIONERS,
+    ERROR_TYPES,
     Captioner,
     sentence_count,
 )
@@ -75,6 +79,8 @@ def rows_of_scene(
     first: int = 0,
     auxiliary: int = 0,
     framed: int = 0,
+    error_rate: float | None = None,
+    errors: Mapping[str, float] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Writes the rows of one scene, each caption by another captioner.
 
@@ -87,6 +93,8 @@ def rows_of_scene(
         first: Number of the picture with index 0.
         auxiliary: Auxiliary sentences per row.
         framed: Framed sentences per row (`language.frames`).
+        error_rate: Share of wrong sentences, in place of the captioner's.
+        errors: Weights by kind of error, the only kinds, in place of the captioner's.
 
     Yields:
         Rows as the module describes them.
@@ -98,8 +106,8 @@ def rows_of_scene(
         written = caption(
             scene,
             rng,
-            error_rate=captioner.error_rate,
-            error_weights=captioner.errors,
+            error_rate=captioner.error_rate if error_rate is None else error_rate,
+            error_weights=errors or captioner.errors,
             sentences=sentence_count(captioner, rng),
         )
         sentences = [sentence_json(s, rng if raters else None) for s in written.sentences]
@@ -239,19 +247,31 @@ class PictureBookOptions:
     first: int = option(0, "Number of the first scene.")
     auxiliary: int = option(0, "Auxiliary sentences per row.", name="auxiliary_sentences")
     framed: int = option(0, "Framed sentences per row.", name="framed_sentences")
+    error_rate: float | None = option(
+        None,
+        "Share of wrong sentences. [default: the captioner's; balanced: about 0.42]",
+        type=click.FloatRange(0, 1),
+    )
+    errors: str = option("", f"Kinds of errors, comma-separated: {', '.join(ERROR_TYPES)}.")
 
 
 @command(PictureBookOptions)
 def main(options: PictureBookOptions) -> None:
     """Write picture-book data to a folder: images, captions with exact labels, dense labels."""
     o = options
+    kinds = [kind.strip() for kind in o.errors.split(",") if kind.strip()]
+    if unknown := sorted(set(kinds) - set(ERROR_TYPES)):
+        raise UserError(
+            f"--errors {unknown[0]}: no such kind", hint=f"there are {', '.join(ERROR_TYPES)}"
+        )
     write_split(
         o.out, o.split, scenes=o.scenes, size=o.size, workers=o.workers, draws=o.draw,
         options={"captions": o.captions, "mode": o.mode, "raters": o.raters,
-                 "auxiliary": o.auxiliary, "framed": o.framed},
+                 "auxiliary": o.auxiliary, "framed": o.framed, "error_rate": o.error_rate,
+                 "errors": dict.fromkeys(kinds, 1.0)},
         first=o.first,
     )  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main, "picturebook.generate")

@@ -14,6 +14,7 @@ import torch
 
 from revise_captions.critic.paligemma.image_prefetch import pixel_values
 from revise_captions.critic.paligemma.model import tower_output
+from revise_captions.errors import UserError
 from revise_captions.finetune.data.order import endless_batches
 from revise_captions.finetune.models.align import align_projector
 from revise_captions.finetune.models.dense_labels import Dense
@@ -27,9 +28,18 @@ from revise_captions.finetune.trainer.validate import (
     measure_learner,
     samples,
 )
+from revise_captions.text.formatting import duration
 
 #: Writes the model as it stands into a folder.
 Snapshot = Callable[[TrainingRun, Path], None]
+#: Between interim validations, as a share of the training: so that patience means something.
+APART = 0.05
+#: Seconds between lines of progress.
+SHOWN_EVERY = 10
+#: Share of a time limit that is kept free for what is not timed: cards, word lists.
+MARGIN = 0.03
+#: Bytes a second, until a save was timed.
+SLOW_DISK = 200e6
 
 
 def train_tower(run: TrainingRun, snapshot: Snapshot) -> None:
@@ -104,32 +114,92 @@ def train_all(run: TrainingRun, snapshot: Snapshot) -> None:
     settings, progress = run.settings, run.progress
     every, patience = settings.validation, settings.limits.patience
     order = endless_batches(run.train, settings, progress.epoch, progress.batch)
-    shown = saved = validated = time.monotonic()
     tally: list[dict[str, float]] = []
+    _time_the_end(run)
     run.train_mode()
+    first = last = fraction(run)
+    shown = saved = validated = began = time.monotonic()
     for epoch, index, members in order:
         if fraction(run) >= 1 or (patience and progress.worse >= patience):
             break
-        began = time.monotonic()
+        before = time.monotonic()
         tally.append(step(run, epoch, index, members))
         now = time.monotonic()
+        run.end.step = now - before
         progress.epoch, progress.batch, progress.step = epoch, index + 1, progress.step + 1
         # by the first process's clock: all must stop, validate and save together
-        check_due = _due(progress.step, every.steps, every.minutes, now - validated)
+        if every.steps:
+            check_due = progress.step % every.steps == 0
+        else:
+            waited = fraction(run) - last >= APART
+            check_due = waited and (now - validated) * every.time_share >= _interim(run)
         save_due = _due(progress.step, every.save_steps, every.save_minutes, now - saved)
-        took, check, keep = run.parallel.agree(now - began, check_due, save_due)
-        progress.seconds += took
-        if now - shown > 20:
-            _log_progress(run, tally, now - shown)
+        progress.seconds, run.end.total, check, keep = run.parallel.agree(
+            now - run.began, _end_of(run), check_due, save_due
+        )
+        if now - shown > SHOWN_EVERY or (shown == began and now - shown > 1):
+            done = fraction(run)
+            left = (now - began) * (1 - done) / (done - first) if done > first else None
+            _log_progress(run, tally, now - shown, left)
             shown, tally = now, []
         if check:
             _validate_and_keep_best(run)
-            validated = time.monotonic()
+            validated, last = time.monotonic(), fraction(run)
         if keep:
             save(run, snapshot)
             saved = time.monotonic()
+    if not progress.step:
+        raise UserError(
+            f"preparation took {duration(progress.seconds)}, and nothing of the "
+            f"{settings.limits.minutes:g} minutes was left to train in",
+            hint="raise --minutes: it counts from the start, validation and export included",
+        )
     if every.keep == "best" and progress.checked < progress.step:
         _validate_and_keep_best(run)
+
+
+def _time_the_end(run: TrainingRun) -> None:
+    """Times a validation of a few captions; what the end takes is kept free of a time limit."""
+    settings, progress = run.settings, run.progress
+    if settings.limits.minutes or settings.validation.time_share:
+        with averaged(run):
+            if run.parallel.first:
+                few = list(range(min(16, len(run.validation))))
+                began = time.monotonic()
+                measure_learner(run.learner, run.validation, few)
+                run.end.caption = (time.monotonic() - began) / len(few)
+        held = run.optimizer.average.numel() * 4 * 4  # weights, two moments, average: float32
+        run.end.saving = held / SLOW_DISK
+    progress.seconds, run.end.total = run.parallel.agree(time.monotonic() - run.began, _end_of(run))
+    progress.prepared = progress.prepared or progress.seconds
+
+
+def _interim(run: TrainingRun) -> float:
+    """Seconds that an interim validation takes."""
+    count = run.settings.validation.captions or len(run.validation)
+    return min(count, len(run.validation)) * run.end.caption
+
+
+def _end_of(run: TrainingRun) -> float:
+    """Seconds for the last validation, within its share of a time limit, saving and export."""
+    validation, limit = run.settings.validation, run.settings.limits.minutes * 60
+    last = len(run.validation) * run.end.caption
+    if limit:
+        last = min(last, max(validation.time_share, MARGIN) * limit)
+    if validation.keep == "best":
+        last += _interim(run)
+    saving = 3 * run.end.saving  # state, snapshot and the critic
+    return last + saving + run.end.step + MARGIN * limit
+
+
+def captions_in_time(run: TrainingRun) -> int:
+    """How many captions the last validation measures: all (0), or what a time limit leaves."""
+    limit = run.settings.limits.minutes * 60
+    if not limit or not run.end.caption:
+        return 0
+    left = limit * (1 - MARGIN) - (time.monotonic() - run.began) - run.end.saving
+    count = max(16, int(left / run.end.caption))
+    return 0 if count >= len(run.validation) else count
 
 
 def _due(step: int, steps: int, minutes: float, waited: float) -> bool:
@@ -164,7 +234,9 @@ def averaged(run: TrainingRun) -> Iterator[None]:
     run.optimizer.use(run.optimizer.master)
 
 
-def _log_progress(run: TrainingRun, tally: list[dict[str, float]], seconds: float) -> None:
+def _log_progress(
+    run: TrainingRun, tally: list[dict[str, float]], seconds: float, left: float | None
+) -> None:
     keys = {key for line in tally for key in line}
     means = {k: float(np.mean([line[k] for line in tally if k in line])) for k in sorted(keys)}
     captions = sum(line["captions"] for line in tally)
@@ -174,6 +246,7 @@ def _log_progress(run: TrainingRun, tally: list[dict[str, float]], seconds: floa
         step=run.progress.step,
         epoch=run.progress.epoch,
         fraction=round(fraction(run), 4),
+        left=None if left is None else round(left + run.end.total),
         captions=run.progress.captions,
         captions_per_s=round(captions / seconds, 1),
         sentences_per_s=round(sentences / seconds, 1),
@@ -188,6 +261,7 @@ def validate(run: TrainingRun) -> ValidationResult:
     count = min(len(run.validation), run.settings.validation.captions or len(run.validation))
     indices = np.sort(rng.choice(len(run.validation), count, replace=False)).tolist()
     run.measured = measure_learner(run.learner, run.validation, indices)
+    run.end.caption = (time.monotonic() - began) / count
     said = list(
         samples(run.learner, run.learner.card(), run.validation, run.settings.validation.samples)
     )
@@ -195,6 +269,7 @@ def validate(run: TrainingRun) -> ValidationResult:
         "validation",
         step=run.progress.step,
         captions=count,
+        of=len(run.validation),
         took=round(time.monotonic() - began, 1),
         **run.measured.shown,
         **({"samples": said} if said else {}),
@@ -207,6 +282,7 @@ def save(run: TrainingRun, snapshot: Snapshot) -> None:
 
     Each process writes its part of a sharded optimizer before the state that names the parts.
     """
+    began = time.monotonic()
     share, folder, step = run.optimizer.share, run.folder, run.progress.step
     state: dict[str, Any] = {"progress": asdict(run.progress), "rng": torch.get_rng_state()}
     if share.world > 1:
@@ -224,4 +300,5 @@ def save(run: TrainingRun, snapshot: Snapshot) -> None:
     with averaged(run):
         if run.parallel.first:
             folder.export("snapshot", lambda path: snapshot(run, path))
+    run.end.saving = (time.monotonic() - began) / 2  # a state and a snapshot
     run.log("saved", step=step)

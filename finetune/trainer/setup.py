@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +41,7 @@ from revise_captions.finetune.trainer.trackers import TrackedRun, expect_tracker
 from revise_captions.finetune.trainer.validate import ValidationResult
 from revise_captions.io.writing import write_text
 from revise_captions.runs.training_folder import check_run_folder, mark_run_folder
+from revise_captions.text.formatting import plural
 
 Report = Callable[[dict[str, Any]], None]
 COMMAND = "captions finetune"
@@ -63,6 +65,23 @@ class Network(torch.nn.Module):
 
 
 @dataclass(slots=True)
+class EndCosts:
+    """Seconds that the end of a run takes, as far as they are known.
+
+    Attributes:
+        caption: To validate a caption.
+        saving: To save once.
+        step: The last step, as the next one may begin just before the end.
+        total: All of it, and to export: kept free at the end of a time limit.
+    """
+
+    caption: float = 0.0
+    saving: float = 0.0
+    step: float = 0.0
+    total: float = 0.0
+
+
+@dataclass(slots=True)
 class TrainingRun:
     """The state of a training run.
 
@@ -71,6 +90,7 @@ class TrainingRun:
         class_weights: Of wrong and of true sentences (`LossSettings.balance`).
         measured: The last validation.
         vocabulary: The critic's word lists, once they were needed.
+        began: When the run began (`time.monotonic`), less the time that earlier processes took.
     """
 
     settings: TrainingSettings
@@ -92,6 +112,8 @@ class TrainingRun:
     measured: ValidationResult | None = None
     tracked: TrackedRun | None = None
     vocabulary: Vocabulary | None = None
+    began: float = 0.0
+    end: EndCosts = field(default_factory=EndCosts)
 
     @property
     def model(self) -> Any:
@@ -155,9 +177,17 @@ class TrainingRun:
 
 
 def prepare(
-    data: Path, base: str, out: Path, settings: TrainingSettings, *, resume: bool, report: Report
+    data: Path,
+    base: str,
+    out: Path,
+    settings: TrainingSettings,
+    *,
+    resume: bool,
+    report: Report,
+    began: float | None = None,
 ) -> TrainingRun:
     """Loads and checks everything before the first step, by the arguments of `run.finetune`."""
+    began = time.monotonic() if began is None else began
     keep_freed_memory()
     check_sharding(settings, base)
     if settings.validation.log_with is not None:
@@ -176,11 +206,16 @@ def prepare(
     copied = folder.training / "base"
     if saved is not None:
         check_same_base(folder, base)
+    if parallel.first:
+        report({"event": "prepare", "what": f"loading {base}"})
     loaded = load_base(str(copied) if saved and copied.exists() else base, train, settings, device)
     if saved is None and parallel.first:
         mark_run_folder(out, COMMAND)
         _keep_base(folder, base, loaded, settings)
     wrapped = choose_weights(loaded.model, settings, named(base))
+    if parallel.first:
+        images = len(train.images) + len(validation.images)
+        report({"event": "prepare", "what": f"reading {plural(images, 'image')}"})
     caches = _caches(parallel, loaded, settings, train, validation)
     dense, network = _network(loaded, settings, train, device)
     if settings.compute.shard_weights:
@@ -200,6 +235,7 @@ def prepare(
     run = TrainingRun(
         settings, folder, loaded, base, learner, network, wrapped, optimizer, train, validation,
         caches.get(train.path), dense, progress, report, parallel, class_weights(train, settings),
+        began=began - progress.seconds,
     )  # fmt: skip
     if settings.validation.log_with is not None and parallel.first:
         run.tracked = open_tracker(settings.validation.log_with, folder.training)

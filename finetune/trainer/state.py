@@ -24,7 +24,9 @@ class TrainingProgress:
     """Progress of a training run.
 
     Attributes:
-        seconds: Training time, that of earlier processes included.
+        seconds: Time since the start: preparation, training, validation and saves, those of
+            earlier processes included.
+        prepared: What of it had passed when the main phase began.
         longest: The highest position, in tokens, that any prompt with its answer reached.
         best: The best interim validation's score, at `best_step`.
         worse: Validations since then.
@@ -37,6 +39,7 @@ class TrainingProgress:
     captions: int = 0
     sentences: int = 0
     seconds: float = 0.0
+    prepared: float = 0.0
     tower_seconds: float = 0.0
     tower_step: int = 0
     longest: int = 0

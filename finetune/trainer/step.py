@@ -35,7 +35,10 @@ Floats = NDArray[np.float64]
 def fraction(run: TrainingRun) -> float:
     """Progress of the main phase in [0, 1], by the nearest limit."""
     limits, progress = run.settings.limits, run.progress
-    by_time = progress.seconds / (limits.minutes * 60) if limits.minutes else 0.0
+    by_time = 0.0
+    if limits.minutes:
+        free = limits.minutes * 60 - run.end.total - progress.prepared
+        by_time = (progress.seconds - progress.prepared) / free if free > 0 else 1.0
     by_step = progress.step / limits.steps if limits.steps else 0.0
     by_epoch = 0.0
     if limits.epochs:

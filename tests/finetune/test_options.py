@@ -21,6 +21,8 @@ RENAMED = {
     "trace_weight": "error_onset_weight",
     "regime": "attention_mode",
     "change_regime": "change_attention_mode",
+    "tensorboard": "log_with",
+    "validate_minutes": "validate_share",
 }
 
 

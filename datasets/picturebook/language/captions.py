@@ -103,8 +103,9 @@ def corrupt(
 
 
 def _drawn(weights: Mapping[str, float], rng: random.Random) -> list[str]:
-    """Error types in random order, heavier ones likelier to come first."""
-    return sorted(weights, key=lambda t: -(rng.random() ** (1 / max(weights[t], 1e-9))))
+    """Error types of any weight in random order, heavier ones likelier to come first."""
+    drawn = [name for name, weight in weights.items() if weight > 0]
+    return sorted(drawn, key=lambda t: -(rng.random() ** (1 / max(weights[t], 1e-9))))
 
 
 def _corrupt(
