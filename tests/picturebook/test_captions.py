@@ -232,3 +232,20 @@ def test_captions_do_not_depend_on_the_seed_of_pythons_hashes():
     }
     assert len(written) == 1
     assert b"Truth.FALSE" in written.pop()
+
+
+def test_only_the_named_kinds_of_errors_are_made():
+    made = Counter(
+        sentence.error_type
+        for number in range(12)
+        for sentence in caption(
+            sample_scene(number, "train"),
+            random.Random(number),
+            error_rate=0.9,
+            error_weights={"count": 1.0, "relation": 1.0},
+            sentences=6,
+        ).sentences
+        if sentence.truth is Truth.FALSE
+    )
+    assert made["relation"] > 5
+    assert set(made) <= {"count", "relation", "context"}  # context: what an error made wrong
