@@ -95,7 +95,7 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> st
     """The page with links to where its targets are on the site."""
     sources = {place: source for source, place in ADDED.items()}
     here = page.file.src_uri
-    markdown = markdown.replace("<!-- entry points -->", entry_points())
+    markdown = markdown.replace("<!-- values of pyproject.toml's entry points -->", entry_points())
     markdown = _VALUES.sub(values, markdown)
     source = sources.get(here, f"docs/{here}")
     if here == "index.md":
