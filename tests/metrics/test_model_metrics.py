@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tinylm
 import tinytowers
 import tinyvlm
 import torch
 import transformers
 from PIL import Image
+from tokenizers.processors import TemplateProcessing
 
 from revise_captions.errors import UserError
 from revise_captions.metrics import MetricInput, StoredImage, load_metric, scored
@@ -154,3 +156,46 @@ def test_a_description_is_no_part_of_the_chat_format(vlm, images):
     row = metric.engine.encoder.rows([metric.prompt(MetricInput(hostile), {})], [hostile])[0]
     special = metric.engine.encoder.tokenizer.convert_tokens_to_ids(["<|im_end|>", "<image>"])
     assert not set(row.ids[-row.answer :]) & set(special)
+
+
+@pytest.mark.parametrize("family", ["GPT2", "OPT"])
+def test_the_whole_text_in_a_model_without_a_chat_format(family, tmp_path):
+    """The authors' score: the model's own loss times its predictions, over all tokens."""
+    tokenizer = tinylm.tokenizer_of(None)
+    if family == "OPT":  # begins every text with a token of its own
+        tokenizer.bos_token = "<pad>"
+        tokenizer._tokenizer.post_processor = TemplateProcessing(
+            single="<pad> $A", special_tokens=[("<pad>", tokenizer.pad_token_id)]
+        )
+    tokenizer.save_pretrained(tmp_path)
+    torch.manual_seed(0)
+    tinylm.plain_model(family, len(tokenizer)).save_pretrained(tmp_path)
+    items = [MetricInput(text, context=CONTEXT) for text in TEXTS] + [MetricInput("a dog")]
+    found = scored(load_metric(f"whole-likelihood={tmp_path}"), items)
+    own = scored(load_metric(f"likelihood={tmp_path}"), items)
+    model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path).eval()
+    for item, score, alone in zip(items, found, own, strict=True):
+        context = f"[Context: {item.context}] " if item.context else ""
+        base = f"{context}High quality, accessible, image description:"
+        sums, counts = [], []
+        for text in (base, f"{base} {item.text}"):
+            ids = tokenizer(text, return_tensors="pt")["input_ids"]
+            with torch.inference_mode():
+                loss = model(input_ids=ids, labels=ids).loss.item()
+            sums.append(-loss * (ids.shape[1] - 1))
+            counts.append(ids.shape[1])
+        assert score.value == pytest.approx(sums[1] / counts[1], abs=1e-4)
+        diff = (sums[1] - sums[0]) / (counts[1] - counts[0])
+        assert alone.value == pytest.approx(diff, abs=1e-4)
+    with pytest.raises(UserError, match="no chat template"):
+        load_metric(f"vqascore={tmp_path}")
+
+
+def test_the_whole_text_answers_the_image_in_a_chat_model(vlm, images):
+    metric = load_metric(f"whole-likelihood={vlm}")
+    item = MetricInput(TEXTS[0], images[0], CONTEXT)
+    loaded = {images[0].key: images[0].load()}
+    row = metric.engine.encoder.rows([metric.prompt(item, loaded)], [metric.answer(item)])[0]
+    said = metric.engine.encoder.tokenizer.decode(row.ids[-row.answer :])
+    assert said == (f"[Context: {CONTEXT}] High quality, accessible, image description: {TEXTS[0]}")
+    assert scored(metric, [item])[0].value < 0

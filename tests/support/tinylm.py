@@ -65,3 +65,18 @@ def model_of(family: str, size: int) -> Any:
     config, model = names.get(family, (f"{family}Config", f"{family}ForCausalLM"))
     torch.manual_seed(0)
     return getattr(transformers, model)(getattr(transformers, config)(**shape)).eval()
+
+
+def plain_model(family: str, size: int) -> Any:
+    """GPT-2 or OPT with random weights: language models without a chat format."""
+    import transformers
+
+    if family == "GPT2":
+        shape = {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 256}
+    else:
+        shape = {"hidden_size": 32, "ffn_dim": 64, "num_hidden_layers": 2}
+        shape |= {"num_attention_heads": 2, "word_embed_proj_dim": 32}
+    ends = {"bos_token_id": 2, "eos_token_id": 1, "pad_token_id": 2, "vocab_size": size}
+    config = getattr(transformers, f"{family}Config")(**shape, **ends)
+    name = "GPT2LMHeadModel" if family == "GPT2" else "OPTForCausalLM"
+    return getattr(transformers, name)(config).eval()

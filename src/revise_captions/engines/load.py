@@ -24,12 +24,14 @@ class EngineUse:
         samples: Where a server gives no log-probabilities, this many sampled answers instead.
         scores: Whether it will be asked for log-probabilities.
         images: Whether it will be shown images.
+        plain: Whether a language model without a chat format will do, which continues the prompt.
     """
 
     option: str = "--model"
     samples: int = 0
     scores: bool = False
     images: bool = False
+    plain: bool = False
 
 
 def load_engine(
@@ -40,6 +42,7 @@ def load_engine(
     samples: int = 0,
     scores: bool = False,
     images: bool = False,
+    plain: bool = False,
 ) -> Engine:
     """Loads an instruct model, or connects to its server.
 
@@ -53,5 +56,5 @@ def load_engine(
     """
     spec = model if isinstance(model, ModelSpec) else resolve_model(model, placement, option=option)
     load = registry.load(registry.ENGINES, spec.placement.engine)
-    engine: Engine = load(spec, EngineUse(option, samples, scores, images))
+    engine: Engine = load(spec, EngineUse(option, samples, scores, images, plain))
     return engine

@@ -207,6 +207,6 @@ class ScoresAnswers(Protocol):
 
         Returns:
             For each prompt the natural logarithm of the probability of each token of its answer,
-            given all before it.
+            given all before it; 0 for the first token of all, if that is the answer's.
         """
         ...

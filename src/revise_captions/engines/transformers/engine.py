@@ -260,18 +260,20 @@ class TransformersEngine:
         import torch
 
         # the logits that predict a token stand one place before it
-        starts = [len(row) - row.answer - 1 for row in rows]
+        answers = [min(row.answer, len(row) - 1) for row in rows]  # nothing predicts the first
+        starts = [len(row) - answer - 1 for row, answer in zip(rows, answers, strict=True)]
         kept = torch.arange(min(starts), max(map(len, rows)))
         options = {"logits_to_keep": kept.to(self.model.device)} if self._keeps else {}
         inputs = self._placed(collate(rows, self.pad, left=False))
         output = self.model(**inputs, **options, use_cache=False)
         logits = output.logits if self._keeps else output.logits[:, kept]
         found = []
-        for row, start, own in zip(rows, starts, logits, strict=True):
-            at = slice(start - min(starts), start - min(starts) + row.answer)
-            ids = torch.tensor(row.ids[len(row) - row.answer :], device=own.device)
+        for row, start, answer, own in zip(rows, starts, answers, logits, strict=True):
+            at = slice(start - min(starts), start - min(starts) + answer)
+            ids = torch.tensor(row.ids[len(row) - answer :], device=own.device)
             chosen = own[at].float().log_softmax(-1).gather(1, ids[:, None])
-            found.append(tuple(chosen[:, 0].double().tolist()))
+            first = (0.0,) * (row.answer - answer)
+            found.append((*first, *chosen[:, 0].double().tolist()))
         return found
 
     def _write(

@@ -58,12 +58,19 @@ class EncodedPrompt:
 
 
 class PromptEncoder:
-    """Prompts to rows, for one model. `processor` None: a language model without pictures."""
+    """Prompts to rows, for one model. `processor` None: a language model without pictures.
 
-    def __init__(self, tokenizer: Any, processor: Any | None, name: str) -> None:
+    With `plain`, such a model needs no chat format: an answer then follows the prompt's text after
+    a space, and where there is no text, all of the row counts as the answer (`ScoresAnswers`).
+    """
+
+    def __init__(
+        self, tokenizer: Any, processor: Any | None, name: str, *, plain: bool = False
+    ) -> None:
         self.tokenizer, self.processor, self.name = tokenizer, processor, name
         speaker = processor if processor is not None else tokenizer
-        if not speaker.chat_template:
+        self.chats = bool(speaker.chat_template)
+        if not (self.chats or (plain and processor is None)):
             raise UserError(
                 f"{name} has no chat template, so it is not an instruct model",
                 hint="name its instruct version, for example Qwen/Qwen3-VL-8B-Instruct",
@@ -76,6 +83,8 @@ class PromptEncoder:
 
     def _render(self, messages: list[dict[str, Any]]) -> str:
         """As text, the assistant's turn opened, thinking off where that is an option."""
+        if not self.chats:
+            return "\n\n".join(message["content"] for message in messages)
         known = "enable_thinking" in str(self._speaker.chat_template)
         option = {"enable_thinking": False} if known else {}
         return str(
@@ -95,9 +104,12 @@ class PromptEncoder:
         rows = []
         for prompt, answer in zip(prompts, answers or [""] * len(prompts), strict=True):
             rendered, pictures = self.format.rendered(prompt), prompt.pictures
-            given = self.plain(answer)
+            alone = not (self.chats or rendered.head or rendered.tail)
+            space = " " if answers and not (self.chats or alone) else ""
+            given = self.plain(space + answer)
             if self.processor is None:
-                rows.append(EncodedPrompt(self._text_only(rendered) + given, answer=len(given)))
+                ids = self._text_only(rendered) + given
+                rows.append(EncodedPrompt(ids, answer=len(ids) if alone else len(given)))
                 continue
             key = (rendered.head, *map(id, pictures))
             if key not in heads:
@@ -205,7 +217,9 @@ def _gray() -> Image:
     return pillow.new("RGB", (224, 224), (127, 127, 127))
 
 
-def load_prompt_encoder(folder: Path, name: str, *, trusted: bool = False) -> PromptEncoder:
+def load_prompt_encoder(
+    folder: Path, name: str, *, trusted: bool = False, plain: bool = False
+) -> PromptEncoder:
     """The encoder of a model's folder, with its processor if the model sees images.
 
     Raises:
@@ -218,7 +232,7 @@ def load_prompt_encoder(folder: Path, name: str, *, trusted: bool = False) -> Pr
     load = functools.partial(load_pretrained, source=folder, name=name, trusted=trusted)
     config = load(transformers.AutoConfig)
     if config.model_type not in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
-        return PromptEncoder(load(transformers.AutoTokenizer), None, name)
+        return PromptEncoder(load(transformers.AutoTokenizer), None, name, plain=plain)
     if config.model_type == paligemma_chat.MODEL_TYPE:
         processor = paligemma_chat.load_processor(folder, name=name)
         return PromptEncoder(processor.tokenizer, processor, name)

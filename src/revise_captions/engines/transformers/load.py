@@ -46,7 +46,8 @@ def load_engine(spec: ModelSpec, use: EngineUse, *, quantization: Any = None) ->
     folder = find_model(name, use.option)
     place, number = device_and_dtype(placement.device, placement.dtype)
     bits = {"quantization_config": quantization, "device_map": {"": place}} if quantization else {}
-    encoder, model = _loaded(folder, name, trusted, {"dtype": number, **bits})
+    options = {"dtype": number, **bits}
+    encoder, model = _loaded(folder, name, trusted, options, plain=use.plain)
     settings = {
         "engine": "transformers",
         "model": named(name, folder),
@@ -55,6 +56,7 @@ def load_engine(spec: ModelSpec, use: EngineUse, *, quantization: Any = None) ->
         "attention": str(getattr(model.config, "_attn_implementation", "")),
         "transformers": transformers.__version__,
         **({"trust-remote-code": "yes"} if trusted else {}),
+        **({} if encoder.chats else {"chat format": "none"}),
     }
     placed = model if bits else model.to(place)
     rows = placement.batch_size or PROMPTS
@@ -70,13 +72,13 @@ def load_engine(spec: ModelSpec, use: EngineUse, *, quantization: Any = None) ->
 
 
 def _loaded(
-    folder: Path, name: str, trusted: bool, options: Mapping[str, Any]
+    folder: Path, name: str, trusted: bool, options: Mapping[str, Any], *, plain: bool
 ) -> tuple[PromptEncoder, Any]:
     """Encoder and model, the latter loaded with `options`."""
     import transformers
 
     try:
-        encoder = load_prompt_encoder(folder, name, trusted=trusted)
+        encoder = load_prompt_encoder(folder, name, trusted=trusted, plain=plain)
         kind: Any = (
             transformers.AutoModelForCausalLM
             if encoder.processor is None
