@@ -21,9 +21,9 @@ from difflib import SequenceMatcher
 from itertools import combinations
 from pathlib import Path
 
-from revise_captions.text.articles import article_for
 from revise_captions.text.sentences import split
 from scripts.research.frame.data import beside
+from scripts.research.smollm2_reviser.faults import articled
 from scripts.research.smollm2_reviser.sentences import read_sentences
 
 DATA = beside(__file__, "edits.toml")
@@ -154,12 +154,10 @@ Changes = list[tuple[int, int, str]]
 
 
 def _broken(text: str, changes: Changes) -> str:
+    """The text with wrong words put in; "" where an article would no longer fit."""
     for start, end, wrong in sorted(changes, reverse=True):
-        article = re.search(r"\b[Aa]n? $", text[:start])
-        if article and article[0].strip().lower() != article_for(wrong):
-            return ""
         text = text[:start] + wrong + text[end:]
-    return text
+    return text if articled(text) == text else ""
 
 
 def _other(word: str, pool: Iterable[str], rng: random.Random) -> str:
@@ -168,7 +166,7 @@ def _other(word: str, pool: Iterable[str], rng: random.Random) -> str:
 
 def _bound(text: str, rng: random.Random) -> Changes:
     match = _BOUNDED.search(text)
-    if match is None or (match["bound"] is None and rng.random() < 0.7):
+    if match is None or (match["bound"] is None and rng.random() < 0.9):
         return []
     number, bound = match["number"], match["bound"]
     other = _other(number, DATA["numbers"], rng)
