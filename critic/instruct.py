@@ -11,9 +11,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from revise_captions.critic import chat_prompts
-from revise_captions.critic.named_fixes import with_named_fixes
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.critic.protocol import LEAST_MASS, ExplainRequest, JudgeRequest
+from revise_captions.critic.reading.rationale import with_named_fixes
 from revise_captions.engines.protocol import AnswerScores, Engine, Failed
 from revise_captions.records import Rationale, Unscored, Verdict
 

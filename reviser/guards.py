@@ -6,14 +6,16 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from revise_captions.records import Why
-from revise_captions.reviser.absence import denied
-from revise_captions.reviser.content_words import new_content, repeated_content, words
+from revise_captions.charts.claims.edits import with_fixes
+from revise_captions.records import Fix, Why
 from revise_captions.reviser.losses import lost_content
+from revise_captions.reviser.protocol import RewriteRequest
+from revise_captions.text.content_words import content_keys, new_content, repeated_content, words
+from revise_captions.text.denials import denied
 
 MODES = ("strict", "warn")
 #: Of the rules that hold in every mode; part of the signature.
-VERSION = "3"
+VERSION = "4"
 
 #: Pieces of prompts, chat formats and markup. Allowed where the sentence has the same piece.
 _MARKUP = re.compile(
@@ -50,21 +52,21 @@ class GuardResult(NamedTuple):
     warning: str = ""
 
 
-def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> GuardResult:
+def check(request: RewriteRequest, rewrite: str, *, mode: str) -> GuardResult:
     """Checks a rewrite.
 
     Refused, in this order: text without a letter or digit, a copy of the sentence, control
-    characters and markup that the sentence does not have, more sentences than the original, a claim
+    characters and markup that the sentence does not have, more sentences than the original; where
+    all that is wrong is named as data, whatever changes more or less than that; otherwise a claim
     that another thing is absent (`other_absence`), words lost of which the rationale does not speak
     (`losses.lost_content`), and, in `strict` mode, content words (by lemma,
     with numbers and negations) that are in neither the sentence nor the rationale, or more often
     than these account for.
 
     Args:
-        sentence: The original.
-        rationale: What the critic said is wrong with it.
+        request: The sentence, and what the critic said is wrong with it.
         rewrite: The proposal; "", a deletion, passes.
-        mode: `strict`, or `warn`, in which the last two pass with a warning that names the words.
+        mode: `strict`, or `warn`, in which these pass with a warning that names the words.
 
     Raises:
         ValueError: There is no such mode.
@@ -73,7 +75,7 @@ def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> GuardRes
         raise ValueError(f"no guard mode {mode!r}: expected one of {', '.join(MODES)}")
     if not rewrite:
         return GuardResult(None)
-    text = rewrite.strip()
+    text, sentence, rationale = rewrite.strip(), request.sentence, request.rationale
     if not text or not any(character.isalnum() for character in text):
         return GuardResult(Why.EMPTY)
     if _plain(text) == _plain(sentence):
@@ -82,16 +84,41 @@ def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> GuardRes
         return GuardResult(Why.LEAKED_MARKUP)
     if _sentences(text) > max(1, _sentences(sentence)):
         return GuardResult(Why.NOT_ONE_SENTENCE)
+    as_named = _as_named(request, text)
+    if as_named:
+        return GuardResult(None)
     if other_absence(text, sentence, rationale):
         return GuardResult(Why.OTHER_ABSENCE)
-    if lost_content(text, sentence, rationale):
+    absent = [word for fault in request.read_faults for word in fault.denied]
+    if lost_content(text, sentence, rationale, absent):
         return GuardResult(Why.LOST_CONTENT)
     why, found = Why.NEW_CONTENT, new_content(text, sentence, rationale)
     if not found:
         why, found = Why.REPEATED, repeated_content(text, sentence, rationale)
-    if not found:
+    if not found and as_named is None:
         return GuardResult(None)
+    if not found:
+        why, found = Why.NOT_AS_NAMED, [fix.right for fix in _named(request)]
     return GuardResult(why) if mode == "strict" else GuardResult(None, f"{why}: {', '.join(found)}")
+
+
+def _as_named(request: RewriteRequest, text: str) -> bool | None:
+    """Whether a rewrite changes what the rationale names as data, all of it, and nothing else but
+    function words and endings; None where some of it is in words only."""
+    fixes = _named(request)
+    if not fixes or not all(fault.fixes for fault in request.read_faults):
+        return None
+    if not all(fix.certain for fix in fixes):
+        return None
+    named = with_fixes(request.sentence, fixes)
+    if _plain(named) == _plain(text):
+        return True
+    one, other = (content_keys(of) for of in (named, text))
+    return len(one) == len(other) and all(a & b for (_, a), (_, b) in zip(one, other, strict=True))
+
+
+def _named(request: RewriteRequest) -> list[Fix]:
+    return [fix for fault in request.read_faults for fix in fault.fixes]
 
 
 def other_absence(text: str, sentence: str, rationale: str) -> list[str]:

@@ -9,10 +9,9 @@ a white animal." only because that is true: the rationale spoke of the cat alone
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from revise_captions.reviser.absence import denied
-from revise_captions.reviser.content_words import (
+from revise_captions.text.content_words import (
     content_keys,
     known_keys,
     repeated_content,
@@ -32,7 +31,7 @@ PHRASE = 3
 Word = tuple[str, frozenset[str]]
 
 
-def lost_content(text: str, sentence: str, rationale: str) -> list[str]:
+def lost_content(text: str, sentence: str, rationale: str, denied: Sequence[str] = ()) -> list[str]:
     """Content words that a rewrite drops without a reason in the rationale.
 
     Words of the sentence that the rewrite lacks fall into runs: neighbors with no kept word, comma
@@ -44,6 +43,7 @@ def lost_content(text: str, sentence: str, rationale: str) -> list[str]:
         text: The rewrite.
         sentence: The original.
         rationale: What is wrong with it.
+        denied: Content words that the rationale says are not there.
 
     Returns:
         The words of the other runs as the sentence writes them, in order.
@@ -54,7 +54,7 @@ def lost_content(text: str, sentence: str, rationale: str) -> list[str]:
     new = sum(keys.isdisjoint(known) for _, keys in content_keys(text))
     new += len(repeated_content(text, sentence, ""))
     # with something new in its place, what is denied is exchanged, and the rest should stay
-    absent = set() if new else known_keys(*denied(rationale).values())
+    absent = set() if new else known_keys(*denied)
     unnamed: list[list[str]] = []
     for run, neighbors in _runs(sentence, kept):
         if any(keys & absent for _, keys in run):

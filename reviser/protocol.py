@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from revise_captions.records import Fix
+from revise_captions.records import Complaint, Fix
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,8 @@ class RewriteRequest:
         fixes: What the rationale says as data, with spans of `sentence`; () where the critic names
             none.
         expert: Who of a panel flagged it, as in `Revision.expert`.
+        faults: What the rationale calls wrong in the sentence, one by one, also what `fixes` say;
+            () where it is not about the sentence, None where nobody read it.
     """
 
     context: str
@@ -31,6 +33,12 @@ class RewriteRequest:
     after: str = ""
     fixes: tuple[Fix, ...] = ()
     expert: str = ""
+    faults: tuple[Complaint, ...] | None = None
+
+    @property
+    def read_faults(self) -> tuple[Complaint, ...]:
+        """The faults; the whole rationale as one where nobody read it."""
+        return (Complaint(self.rationale, self.rationale),) if self.faults is None else self.faults
 
 
 class Reviser(Protocol):

@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from revise_captions.reviser.claims import said_wrong
-from revise_captions.reviser.content_words import NEGATION, content_keys, known_keys, words
+from revise_captions.records import Complaint
+from revise_captions.text.content_words import NEGATION, content_keys, known_keys, words
 
 #: Of the rules here; part of the signature.
 VERSION = "restore/2"
@@ -34,7 +34,6 @@ _ARTICLES = frozenset(("a", "an", "the"))
 #: The words of a replacement that goes into the place of fewer words than a model took out.
 _SHORT = 2
 _MARKS = " ,;:."
-QUOTED = re.compile(r"[\"“«`‘]([^\"“”«»`‘’]+)[\"”»`’]")
 #: What a clause begins with that a sentence can do without.
 LOOSE = re.compile(
     r"(?:(?:\w+ing|with|in|on|at|by|from|near|next|behind|beside|under|above|over|for|to|of|that|"
@@ -42,21 +41,6 @@ LOOSE = re.compile(
     re.IGNORECASE,
 )
 _CONNECTORS = frozenset("along well next together addition several".split())
-_PRESENCE = re.compile(
-    r"\bno\s+(?!basis|evidence|hint)\w|\b(?:none|any)\b|\bcannot\s+be\s+(?:seen|found)\b"
-    r"|\bnot\s+(?:exist|present|visible|show|see)\b|\b(?:invented|made\s+up|hallucination)\b",
-    re.IGNORECASE,
-)
-_DENIES = re.compile(
-    r"\b(?:not?|none|nothing|nobody|never|neither|cannot|whether|wrong|incorrect|false|unsupported|"
-    r"speculation|hallucinat\w+|invent\w+|made\s+up|strike|remove|delete|drop|instead|rather|but|while|"
-    r"mistake\w*|although|whereas)\b|n['’]t|->",
-    re.IGNORECASE,
-)
-_OF_A_CLAIM = re.compile(
-    r"\b(?:whether|supports?|calling)\b|\b(?:shows?|tell|evidence|hint)\b[^,;]*\bthat\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +62,7 @@ class _Change:
         )
 
 
-def restored(text: str, sentence: str, rationale: str, *, beside: bool = True) -> str:
+def restored(text: str, sentence: str, fault: Complaint, *, beside: bool = True) -> str:
     """A rewrite without the changes that the rationale gives no reason for.
 
     A change stays if the rationale names one of the content words that it takes out or puts in; one
@@ -91,15 +75,15 @@ def restored(text: str, sentence: str, rationale: str, *, beside: bool = True) -
     Args:
         text: The rewrite; "", a deletion, stays.
         sentence: The original.
-        rationale: What is wrong with it.
+        fault: What is wrong with it.
         beside: Whether words that stand beside a change stay, too; not where such a rewrite failed.
     """
     old, new = _PIECE.findall(sentence), _PIECE.findall(text)
     if not text or "".join(old) != sentence.rstrip() or "".join(new) != text.rstrip():
         return text
-    claim = said_wrong(rationale, sentence)
+    claim = fault.claim
     changes = _changes(old, new)
-    named = {i for i, change in enumerate(changes) if _is_named(change, claim)}
+    named = {i for i, change in enumerate(changes) if _is_named(change, fault)}
     kept = [
         change
         for i, change in enumerate(changes)
@@ -110,21 +94,22 @@ def restored(text: str, sentence: str, rationale: str, *, beside: bool = True) -
     meant = [change for change in kept if not _is_elsewhere(change, keys, known)]
     pieces, at = [], 0
     for change in meant or kept:
-        put = _narrowed(change, claim) if beside else change.new
+        put = _narrowed(change, fault) if beside else change.new
         pieces += [*old[at : change.start], *put]
         at = change.end
     return "".join([*pieces, *old[at:]]).strip()
 
 
-def _narrowed(change: _Change, claim: str) -> tuple[str, ...]:
+def _narrowed(change: _Change, fault: Complaint) -> tuple[str, ...]:
     """What a change puts in, among those of the words it takes out that the claim does not name."""
+    claim = fault.claim
     known, said = known_keys(claim), set(words(claim))
     new = [piece for piece in change.new if piece.strip().casefold() not in _ARTICLES]
     out, put = change.keys
     named = [k for k, piece in enumerate(change.old) if _is_said(piece, known, said)]
     counts = any(key.isdigit() for key in out | put)
     if named and not "".join(new).strip(_MARKS):
-        return _trimmed(change, named, claim)
+        return _trimmed(change, named, fault)
     if not named or counts or put & out or len(new) > _SHORT:
         return change.new
     if not all(_is_said(piece, known, said) for piece in new):
@@ -142,19 +127,14 @@ def _narrowed(change: _Change, claim: str) -> tuple[str, ...]:
     return (*head, space + first, *kept[1:], *tail)
 
 
-def denies_presence(claim: str) -> bool:
-    """Whether a claim says of a thing that it is not there, rather than how it is."""
-    return bool(_PRESENCE.search(claim)) and not _OF_A_CLAIM.search(claim)
-
-
-def _trimmed(change: _Change, named: list[int], claim: str) -> tuple[str, ...]:
+def _trimmed(change: _Change, named: list[int], fault: Complaint) -> tuple[str, ...]:
     """What stays of a run of words that a change takes out.
 
     A quoted clause goes alone; of a thing that is said not to be there, the phrase that it stands
     in; of what is said wrongly of a thing, the words for that.
     """
     run = "".join(change.old)
-    for quoted in QUOTED.findall(claim):
+    for quoted in fault.quoted:
         before, found, after = run.partition(quoted.rstrip(" .…"))
         if found:
             after = "" if quoted.endswith(("...", "…")) else after
@@ -162,13 +142,13 @@ def _trimmed(change: _Change, named: list[int], claim: str) -> tuple[str, ...]:
     unnamed = [k for k, piece in enumerate(change.old) if content_keys(piece) and k not in named]
     unnamed = [k for k in unnamed if change.old[k].strip().casefold() not in _CONNECTORS]
     first, last = named[0], named[-1]
-    if denies_presence(claim):
+    if fault.absent:
         loose = [k for k in range(1, first + 1) if LOOSE.match(change.old[k].strip())]
         start = max((k for k in loose if sum(j < k for j in unnamed) > _SHORT), default=0)
         return (*change.old[:start], *change.new)
     thing = re.escape(change.old[last].strip())
     if [first, last] == named and last == first + 1 and not [k for k in unnamed if k > last]:
-        if re.search(rf"\bthe\s+{thing}\b", claim, re.IGNORECASE):
+        if re.search(rf"\bthe\s+{thing}\b", fault.claim, re.IGNORECASE):
             return (*change.old[:first], *change.old[last:])
         return change.new
     if first < last:
@@ -185,7 +165,7 @@ def _is_said(piece: str, known: set[str], said: set[str]) -> bool:
     return content or (bool(own) and set(own) <= said - _ARTICLES)
 
 
-def strays(text: str, sentence: str, rationale: str) -> bool:
+def strays(text: str, sentence: str, fault: Complaint) -> bool:
     """Whether a rewrite changes only what is far from all that the rationale names, or one of equal
     words of which another is nearer to it, or where the rationale ("Three, not one.") leaves open
     which of many is meant.
@@ -193,7 +173,7 @@ def strays(text: str, sentence: str, rationale: str) -> bool:
     "The sign is bright." is said of the sign's color rather than of a plank's at the other end.
     """
     old, new = _PIECE.findall(sentence), _PIECE.findall(text)
-    claim = said_wrong(rationale, sentence)
+    claim = fault.claim
     if text and _leaves_open(claim, old):
         return True
     known, keys = known_keys(claim), _piece_keys(old)
@@ -251,12 +231,12 @@ def _changes(old: list[str], new: list[str]) -> list[_Change]:
     return changes
 
 
-def _is_named(change: _Change, rationale: str) -> bool:
+def _is_named(change: _Change, fault: Complaint) -> bool:
     out, put = change.keys
     if (out | put) - (out & put):
-        affirmed = not put and not _DENIES.search(rationale)
-        return bool((out | put) & known_keys(rationale)) and not affirmed
-    said = set(words(rationale))
+        affirmed = not put and not fault.denies
+        return bool((out | put) & known_keys(fault.claim)) and not affirmed
+    said = set(words(fault.claim))
     sides = [set(words("".join(pieces))) for pieces in (change.old, change.new)]
     gone = not change.new and sides[0] <= _OTHERS
     return all((side or gone) and side <= said for side in sides)

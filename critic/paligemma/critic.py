@@ -16,7 +16,6 @@ import torch
 from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.gates.image_domain import DomainGate, tower_states
 from revise_captions.critic.gates.language import Vocabulary
-from revise_captions.critic.named_fixes import with_named_fixes
 from revise_captions.critic.paligemma.batching import (
     batched,
     device_alive,
@@ -57,6 +56,7 @@ from revise_captions.critic.paligemma.queries import (
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.paligemma.vision_cache import VisionFeatures, encode_images, pixels_of
 from revise_captions.critic.protocol import Acceptance, ExplainRequest, JudgeRequest
+from revise_captions.critic.reading.rationale import with_named_fixes
 from revise_captions.engines.batches import reported
 from revise_captions.records import Rationale, Unscored, Verdict
 

@@ -21,7 +21,6 @@ from revise_captions.critic.gates.language import Vocabulary, read_vocabulary
 from revise_captions.critic.hub_names import check_hub_names
 from revise_captions.critic.instruct import factual
 from revise_captions.critic.locate import BUNDLED, chosen_threshold, critic_folders
-from revise_captions.critic.named_fixes import with_named_fixes
 from revise_captions.critic.options import DEFAULT, CriticOptions
 from revise_captions.critic.paligemma.packing import (
     AttentionMode,
@@ -39,6 +38,7 @@ from revise_captions.critic.paligemma.queries import (
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.critic.protocol import Acceptance, ExplainRequest, JudgeRequest
+from revise_captions.critic.reading.rationale import with_named_fixes
 from revise_captions.engines.batches import in_batches
 from revise_captions.engines.protocol import AnswerScores, Completion, Failed
 from revise_captions.engines.vllm.requests import (

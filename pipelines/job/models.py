@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.command_line.printing import echo
 from revise_captions.critic.checkpoints import GOES_WITH
 from revise_captions.critic.panel import EXPERTS, experts_of
+from revise_captions.critic.reading.rationale import VERSION as READING
 from revise_captions.errors import UserError
 from revise_captions.io.rows import Row
 from revise_captions.io.source import WINDOW
@@ -159,9 +160,9 @@ def load_reviser_of(
         earlier: The settings of an earlier stage, which name what goes with its critic.
     """
     from revise_captions.reviser.chat import ChatReviser
-    from revise_captions.reviser.content_words import read_dictionary
     from revise_captions.reviser.load import load_reviser
     from revise_captions.reviser.panel import PanelReviser
+    from revise_captions.text.content_words import read_dictionary
 
     read_dictionary()
 
@@ -247,7 +248,8 @@ def named_settings(
         named["threshold"] = f"{threshold:.4f}"
     named |= {"rounds": str(settings.rounds), "on-unfixable": settings.on_unfixable}
     if reviser is not None:
-        named |= {**reviser.settings, "guard": settings.guard, "guards": guards.VERSION}
+        named |= {**reviser.settings, "guard": settings.guard}
+        named |= {"guards": guards.VERSION, "reading": READING}
     return named
 
 

@@ -28,6 +28,7 @@ from revise_captions.critic.protocol import (
     JudgeRequest,
     chosen,
 )
+from revise_captions.critic.reading.rationale import read
 from revise_captions.io.decoding import full_size
 from revise_captions.pipelines.draft import NOT_JUDGED, Draft, compose, flagged
 from revise_captions.pipelines.options import Guard, OnUnfixable, Stage
@@ -317,14 +318,16 @@ def _requests(draft: Draft) -> dict[int, RewriteRequest]:
         assert span is not None
         context = text[max(0, span.start - CONTEXT_CHARACTERS) : span.start]
         failed = tuple(a.text for a in sentence.attempts if a.accepted is False and a.text)
+        said = sentence.rationale.text if sentence.rationale is not None else ""
         requests[k] = RewriteRequest(
             context,
             span.of(text),
-            sentence.rationale.text if sentence.rationale is not None else "",
+            said,
             failed,
             text[span.end : span.end + CONTEXT_CHARACTERS],
             _standing_fixes(sentence),
             sentence.now.by or draft.expert,
+            read(said, span.of(text), apart=not failed),
         )
     return requests
 
@@ -347,7 +350,7 @@ def _attempt(
         return Attempt("", False, rewrite or Why.NO_REWRITE, number, before)
     why, warning = Why.LEAKED_MARKUP if leaked(rewrite, request.sentence) else None, ""
     if guard:
-        why, warning = check(request.sentence, request.rationale, rewrite, mode=guard)
+        why, warning = check(request, rewrite, mode=guard)
     if why is not None:
         return Attempt(rewrite, False, why, number, before)
     return Attempt(rewrite, None, Why.AWAITING_CRITIC, number, before, warning=warning)

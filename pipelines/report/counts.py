@@ -31,6 +31,7 @@ GUARDS = frozenset(
         Why.NOT_ONE_SENTENCE,
         Why.LEAKED_MARKUP,
         Why.OTHER_ABSENCE,
+        Why.NOT_AS_NAMED,
         Why.LOST_CONTENT,
         Why.NEW_CONTENT,
         Why.REPEATED,

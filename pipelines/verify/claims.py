@@ -25,7 +25,7 @@ from revise_captions.graphs.graph import Graph
 from revise_captions.graphs.triples import lemmas
 from revise_captions.pipelines.draft import Draft, compose, flagged, settled
 from revise_captions.records import Revision, Span
-from revise_captions.reviser.content_words import content, new_content
+from revise_captions.text.content_words import content, new_content
 
 #: Relations that say the same where a thing has, wears or carries another.
 _HAVING = frozenset(("have", "with", "in", "of", "wear"))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from revise_captions.reviser.claims import FRAME, said_wrong
-from revise_captions.reviser.content_words import content_keys, known_keys, words
-from revise_captions.reviser.restoring import LOOSE, QUOTED, denies_presence
+from revise_captions.records import Complaint
+from revise_captions.reviser.restoring import LOOSE
+from revise_captions.text.content_words import content_keys, known_keys, words
 
 #: Of the rules here; part of the signature.
 VERSION = "delete/2"
@@ -18,35 +18,29 @@ VERSION = "delete/2"
 SUBJECT = 6
 #: Said of a whole sentence, not of something in it.
 _ALL = frozenset(("all", "text", "image", "picture", "photo"))
-_ABSENT = frozenset(("exist", "present", "anywhere", "found", "cannot"))
 _PREDICATE = r"\b(?:is|are|was|were|looks?|appears?|seems?)\s+(?:\w+ly\s+)?(?:an?\s+|the\s+)?"
 
 
-def may_go(sentence: str, rationale: str) -> bool:
+def may_go(sentence: str, fault: Complaint) -> bool:
     """Whether a rationale is a reason to delete the sentence.
 
     It is where it names nothing of the sentence ("Nothing of this can be seen."); where it says
     that what the sentence begins with is not there, or that what the sentence is about is not as
     the sentence says ("The colors are muted."); and where it leaves at most a word unnamed.
     """
-    claim = said_wrong(rationale, sentence)
-    known = known_keys(claim)
+    known = known_keys(fault.claim)
     named = [word for word, keys in content_keys(sentence) if keys & known and word not in _ALL]
     if not named or len(content_keys(sentence)) - len(named) <= 1:
         return True
-    if denies_presence(claim):
-        said = known_keys(sentence)
-        new = [word for word, keys in content_keys(claim) if not keys & said]
-        if set(new) - FRAME - _ABSENT:
-            return False  # something else is there
-        return named[0] in words(sentence)[:SUBJECT]
+    if fault.absent:
+        return not fault.other and named[0] in words(sentence)[:SUBJECT]
     return any(re.search(_PREDICATE + re.escape(word), sentence, re.IGNORECASE) for word in named)
 
 
-def without_quoted(sentence: str, rationale: str) -> str:
+def without_quoted(sentence: str, fault: Complaint) -> str:
     """The sentence without the clause at its end that the rationale quotes; "" if nothing stays."""
     body = sentence.rstrip(" .!?")
-    for quoted in QUOTED.findall(rationale):
+    for quoted in fault.quoted:
         if body.endswith(quoted) and LOOSE.match(quoted):
             left = body.removesuffix(quoted).rstrip(" ,")
             if content_keys(left):

@@ -15,12 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from revise_captions.charts.claims.edits import with_fixes
 from revise_captions.errors import UserError
 from revise_captions.io.checked_json import read_checked
 from revise_captions.io.writing import write_text
 from revise_captions.pretrained import load_pretrained, load_weights
-from revise_captions.reviser.absence import VERSION as ABSENCE
-from revise_captions.reviser.absence import affirmed, refers_back
+from revise_captions.records import ABSENCE, Complaint
 from revise_captions.reviser.bundled_model.deletions import VERSION as DELETIONS
 from revise_captions.reviser.bundled_model.deletions import may_go, without_dangling, without_quoted
 from revise_captions.reviser.bundled_model.smollm2 import VERSION as CHAT_VERSION
@@ -29,15 +29,12 @@ from revise_captions.reviser.bundled_model.tokenizer import (
     VERSION,
     RewriteTokenizer,
 )
-from revise_captions.reviser.claims import VERSION as CLAIMS
-from revise_captions.reviser.claims import faults
 from revise_captions.reviser.decoding import generate
 from revise_captions.reviser.guards import check
-from revise_captions.reviser.orders import VERSION as ORDERS
-from revise_captions.reviser.orders import without_orders
 from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.reviser.restoring import VERSION as RESTORING
 from revise_captions.reviser.restoring import restored, strays
+from revise_captions.text.sentences import split
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, Qwen3ForCausalLM
@@ -51,6 +48,9 @@ KNOWN = 0.75
 #: Among so many answers another one is looked for where the guards refuse the first.
 BEAMS = 4
 _WORD = re.compile(r"[^\W\d_]+")
+_BACK = re.compile(
+    r"\b(?:he|she|it|they|him|her|hers|them|his|its|their|both|other)\b", re.IGNORECASE
+)
 #: The bundled shape: 0.75 million parameters with a vocabulary of 1,536.
 SHAPE = {
     "hidden_size": 128,
@@ -127,9 +127,9 @@ class BundledReviser:
     What is no rewrite by the guards is at once looked for again among the best few, where the model
     knows English.
 
-    A sentence that denies what is there is not the model's to mend: its training knew no better
-    than to deny another thing. It says what is there instead, by a rule (`absence.affirmed`), or is
-    taken out.
+    What the rationale names as data is put in by rule, where the model knows English; the model
+    mends the rest. A sentence that denies what is there is no model's to mend: its training knew no
+    better than to deny another thing. It says what is there instead, by such a fix, or goes.
 
     Attributes:
         model: The network.
@@ -151,22 +151,25 @@ class BundledReviser:
         return self._fault_by_fault(requests) if self.english else self._rewrite(requests)
 
     def _fault_by_fault(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
-        """Mends the faults of each rationale one after the other, those of all requests in rounds.
+        """Puts in what is named as data, and mends the other faults of each rationale one after the
+        other, those of all requests in rounds.
 
-        Orders are left out, and what is not about the sentence. A step that the guards refuse is
-        left out if there are others. After failed rewrites all faults are asked for at once.
+        A step that the guards refuse is left out if there are others.
         """
-        todo = [_faults(request) for request in requests]
-        answers: list[str | None] = [None] * len(requests)
+        answers = [_by_fixes(request) for request in requests]
+        todo = [[fault for fault in r.read_faults if not _is_named(r, fault)] for r in requests]
         for step in range(max(map(len, todo), default=0)):
             chosen = [k for k, named in enumerate(todo) if step < len(named) and answers[k] != ""]
+            if not chosen:
+                break
             asked = [
                 replace(requests[k], sentence=answers[k] or requests[k].sentence,
-                        rationale=todo[k][step])
+                        rationale=todo[k][step].text, faults=(replace(todo[k][step], fixes=()),))
                 for k in chosen
             ]  # fmt: skip
             for k, request, text in zip(chosen, asked, self._rewrite(asked), strict=True):
-                if len(todo[k]) == 1 or _passes(request, text):
+                alone = answers[k] is None and len(todo[k]) == 1
+                if alone or _passes(request, text):
                     answers[k] = text
         return answers
 
@@ -219,7 +222,7 @@ class BundledReviser:
             texts = [self.tokenizer.decode(answer) for answer in answers]
             found = [text for text in texts if text is not None]
             if self.english:
-                said = request.sentence, request.rationale
+                said = request.sentence, request.read_faults[0]
                 beside = not request.failed
                 found = [restored(text, *said, beside=beside) for text in found]
                 found = [without_dangling(text, said[0]) for text in found]
@@ -229,33 +232,53 @@ class BundledReviser:
         return result
 
 
-def _faults(request: RewriteRequest) -> list[str]:
-    rationale = without_orders(request.rationale)
-    named = faults(rationale, request.sentence)
-    return [rationale] if named and request.failed else named
+def _is_named(request: RewriteRequest, fault: Complaint) -> bool:
+    """Whether a rule mends a fault; after failed rewrites none does."""
+    return bool(fault.fixes) and all(f.certain for f in fault.fixes) and not request.failed
+
+
+def _by_fixes(request: RewriteRequest) -> str | None:
+    """The sentence with what is named as data; None where nothing is."""
+    if (text := _affirmed(request)) is not None:
+        return text
+    named = [fault for fault in request.read_faults if _is_named(request, fault)]
+    fixes = [fix for fault in named for fix in fault.fixes]
+    return with_fixes(request.sentence, fixes) if fixes else None
 
 
 def _passes(request: RewriteRequest, text: str | None) -> bool:
     """Whether the guards let a rewrite through."""
     if text is None:
         return False
-    return check(request.sentence, request.rationale, text, mode="strict").why is None
+    return check(request, text, mode="strict").why is None
 
 
 def _doubt(request: RewriteRequest, text: str | None) -> int:
     """2 where the guards refuse a rewrite, 1 where it changes or deletes what is not meant."""
     if text is None or not _passes(request, text):
         return 2
-    said = request.sentence, request.rationale
+    said = request.sentence, request.read_faults[0]
     return int(strays(text, *said) if text else not may_go(*said))
 
 
 def _affirmed(request: RewriteRequest) -> str | None:
     """What is there; a deletion where the next sentence would then be about it."""
-    text = affirmed(request.sentence, request.rationale)
-    if text is not None and refers_back(request.after):
+    fixes = [x for fault in request.read_faults for x in fault.fixes if x.kind == ABSENCE]
+    if not fixes:
+        return None
+    text = with_fixes(request.sentence, fixes[:1])
+    if refers_back(request.after):
         return ""
     return None if text in request.failed else text
+
+
+def refers_back(after: str) -> bool:
+    """Whether the sentence that follows may refer to a thing that the one before it names.
+
+    A thing that is newly said to be there would be taken for its "it". An absent one is not.
+    """
+    found = split(after)
+    return bool(found) and _BACK.search(found[0].of(after)) is not None
 
 
 def _words(text: str) -> list[str]:
@@ -292,7 +315,6 @@ def load_bundled(
         "reviser": name,
         "reviser-revision": card.revision,
         "reviser-prompt": card.prompt,
-        "reviser-absence": ABSENCE,
         "reviser-dtype": dtype,
         "reviser-device": device.split(":")[0],
         "transformers": transformers.__version__,
@@ -300,8 +322,6 @@ def load_bundled(
     english = card.prompt == CHAT_VERSION
     if english:
         settings |= {
-            "reviser-orders": ORDERS,
-            "reviser-claims": CLAIMS,
             "reviser-deletions": DELETIONS,
             "reviser-restoring": RESTORING,
         }

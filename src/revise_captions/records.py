@@ -41,6 +41,10 @@ class Evidence:
     label: str = ""
 
 
+#: The kind of a fix that says what is there, in a sentence that denied another thing.
+ABSENCE = "absence"
+
+
 @dataclass(frozen=True, slots=True)
 class Fix:
     """What stands wrong in a sentence, and what should stand there.
@@ -73,6 +77,32 @@ class Rationale:
     """
 
     text: str
+    fixes: tuple[Fix, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One thing that a rationale calls wrong, read from its words.
+
+    Attributes:
+        text: What is said of it: for a language model.
+        claim: The same without what it praises and what leads up to it; a change of words that it
+            does not have has no reason.
+        denies: Whether it says that something is not so.
+        absent: Whether it says of a thing that it is not there, rather than how it is.
+        denied: The content words that it says are not there.
+        other: Whether it speaks of something that the sentence does not.
+        quoted: What stands in quotation marks.
+        fixes: The same as data; () where only a language model can tell what should change.
+    """
+
+    text: str
+    claim: str
+    denies: bool = True
+    absent: bool = False
+    denied: tuple[str, ...] = ()
+    other: bool = False
+    quoted: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
 
 
@@ -151,6 +181,7 @@ class Why(StrEnum):
     NOT_ONE_SENTENCE = "more than one sentence"
     LEAKED_MARKUP = "leaked prompt or markup"
     OTHER_ABSENCE = "says that another thing is absent"
+    NOT_AS_NAMED = "changes less or more than what the rationale names"
     LOST_CONTENT = "lost more than the rationale names"
     NEW_CONTENT = "content words from neither sentence nor rationale"
     REPEATED = "a content word more often than sentence and rationale account for"

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from revise_captions.critic.named_fixes import with_named_fixes
+from revise_captions.critic.reading.rationale import read, with_named_fixes
 from revise_captions.records import Fix, Rationale, Span
 
 SENTENCE = "The red car is parked beside two tall trees."
@@ -43,9 +43,10 @@ def test_quoted_words_are_certain(text):
         ("The car is blue, not RED.", "red", "blue"),
     ],
 )
-def test_denied_words_are_replaced_by_as_many_and_not_certain(text, wrong, right):
-    assert fixes(text) == [(wrong, right, False)]
-    assert [fix.basis for fix in with_named_fixes(text, SENTENCE).fixes] == ["named by “not”"]
+def test_denied_words_are_replaced_by_those_that_are_right(text, wrong, right):
+    assert fixes(text) == [(wrong, right, True)]
+    (fix,) = with_named_fixes(text, SENTENCE).fixes
+    assert fix.basis == "wrong and right words are named"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,6 @@ def test_denied_words_are_replaced_by_as_many_and_not_certain(text, wrong, right
         "“green” should be “blue”",
         "“re” should be “blue”",  # no word of it
         "The car is blue, not ed.",
-        "Blue, not tall trees.",  # one word before, two denied
         "It is blue, not the.",
         "“” should be “blue”",
         "Not red.",
@@ -70,7 +70,8 @@ def test_what_is_not_unmistakably_named_gives_none(text):
 def test_words_that_stand_twice_are_ambiguous():
     twice = "A red car and a red bus."
     assert fixes("“red” should be “blue”", twice) == []
-    assert fixes("The car is blue, not red.", twice) == []
+    assert fixes("It is blue, not red.", twice) == []
+    assert fixes("The bus is blue, not red.", twice) == [("red", "blue", True)]
     assert fixes("“red bus” should be “blue bus”", twice) == [("red bus", "blue bus", True)]
 
 
@@ -81,11 +82,65 @@ def test_a_long_text_is_no_list_of_corrections():
 
 
 def test_fixes_do_not_overlap_and_come_by_place():
-    """The first named wins, and quotes are named first."""
+    """What is named first stays."""
     text = "“tall trees” should be “hedges”. The car is blue, not red. “two tall” should be “many”."
-    assert fixes(text) == [("red", "blue", False), ("tall trees", "hedges", True)]
+    assert fixes(text) == [("red", "blue", True), ("tall trees", "hedges", True)]
     same = "It is blue, not red. “red” should be “green”."
-    assert fixes(same) == [("red", "green", True)]
+    assert fixes(same) == [("red", "blue", True)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text", "expected"),
+    [
+        ("At least six birds sit.", "At least four, not six.", ("six", "four", True)),
+        ("About ten people stand.", "It is about twelve, not about ten.",
+         ("About ten", "about twelve", True)),
+        ("The clock shows 10:15 a.m.", "It is at 10:30, not 10:15.", ("10:15", "10:30", True)),
+        ("The flag is purple.", "It is purple and white, not purple.",
+         ("purple", "purple and white", True)),
+        ("A bag of 5 kg.", "5 kg is wrong; it should be 7.5 pounds.",
+         ("5 kg", "7.5 pounds", True)),
+        ("A house without windows.", "It is with windows rather than without windows.",
+         ("without windows", "with windows", True)),
+        ("A plastic bottle stands there.", "There is no plastic bottle, but a wooden one.",
+         ("plastic bottle", "wooden bottle", True)),
+        ("Ten brown cows graze.", "There are three cows, not ten.", ("Ten", "three", True)),
+        ("There are two dogs.", "There is one dog, not two dogs.",
+         ("are two dogs", "is one dog", True)),
+        ("A dog runs.", "The sentence says dog. A cat can be seen instead.", ("dog", "cat", True)),
+        ("The car is red.", "Red? No, blue.", ("red", "blue", True)),
+        ("One dog runs.", "It is two, not one.", ("One", "two", False)),
+        ("A red car, tall trees.", "Blue, not tall trees.", ("tall trees", "blue", False)),
+        # the sentence itself, rightly
+        ("The cat sits on a mat.", "The dog sits on a mat.", ("cat", "dog", True)),
+        ("A cup is on the table.", "It is under the table.", ("on", "under", True)),
+    ],
+)  # fmt: skip
+def test_words_are_read_to_their_ends(sentence, text, expected):
+    assert fixes(text, sentence) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text"),
+    [
+        ("The red shirt is dirty.", "It is not red."),
+        ("The white cat sleeps.", "The mention of the cat is accurate, but not white."),
+        ("The wall is made of steel.", "The wall should be wooden."),
+        ("Three windows are covered.", "The sentence mentions windows, but none can be seen."),
+        ("The man in the red shirt is sitting on the bench.", "The man stands on the bench."),
+        ("The cat is red.", "Nothing shows that the cat is red."),
+    ],
+)
+def test_a_denial_alone_and_silence_name_nothing(sentence, text):
+    assert fixes(text, sentence) == []
+
+
+def test_what_no_wording_names_stays_in_words():
+    one, other = read("There is no bench. The bus is blue, not red.", "A red bus and a bench.")
+    assert (one.text, [fix.right for fix in one.fixes]) == ("The bus is blue, not red.", ["blue"])
+    assert (other.text, other.fixes, other.absent) == ("There is no bench.", (), True)
+    (whole,) = read("It is blue, not red.", "A red bus.", apart=False)
+    assert not whole.fixes
 
 
 def test_whatever_a_model_writes_the_fixes_are_spans_of_the_sentence():

@@ -177,7 +177,6 @@ CROWDED = {
     "critics of more than a module have rooms of their own",
     "src/revise_captions/dcscore": "a metric whole: what takes captions apart, verifies, matches, "
     "scores and shows their units, and its command and options",
-    "reviser": "a chain of small checks of a rewrite, each a page with its words, beside revisers",
 }
 
 

@@ -28,7 +28,7 @@ from revise_captions.picturebook.world.scene import (
     held_out_relation,
     held_out_value,
 )
-from revise_captions.reviser.content_words import new_content
+from revise_captions.text.content_words import new_content
 
 SCENES = 150
 

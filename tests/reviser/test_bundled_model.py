@@ -32,6 +32,7 @@ from scripts.research.reviser.data import (
     with_failures,
 )
 from scripts.research.reviser.synthetic import RewriteExample, articles, edit
+from tests.support.requests_read import asked
 
 NOUNS = ("cat", "dog", "car", "hat", "cup", "tree")
 COLOURS = ("red", "blue", "green", "pink", "black")
@@ -247,9 +248,8 @@ def test_made_up_edits_pass_the_guards_and_can_be_copied() -> None:
     refused = 0
     for _ in range(300):
         example = edit(rng)
-        why, _ = check(
-            example.request.sentence, example.request.rationale, example.rewrite, mode="strict"
-        )
+        request = example.request
+        why, _ = check(asked(request.sentence, request.rationale), example.rewrite, mode="strict")
         refused += why is not None
         assert example.rewrite not in example.request.failed
     assert refused == 0

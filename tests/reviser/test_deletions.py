@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from revise_captions.critic.reading.faults import fault_of
 from revise_captions.reviser.bundled_model.deletions import may_go, without_quoted
 
 
@@ -18,7 +19,7 @@ from revise_captions.reviser.bundled_model.deletions import may_go, without_quot
     ],
 )
 def test_a_sentence_goes_with_what_it_is_about(sentence: str, rationale: str) -> None:
-    assert may_go(sentence, rationale)
+    assert may_go(sentence, fault_of(rationale, sentence))
 
 
 @pytest.mark.parametrize(
@@ -31,12 +32,16 @@ def test_a_sentence_goes_with_what_it_is_about(sentence: str, rationale: str) ->
     ],
 )
 def test_a_part_that_is_wrong_does_not_take_the_rest_along(sentence: str, rationale: str) -> None:
-    assert not may_go(sentence, rationale)
+    assert not may_go(sentence, fault_of(rationale, sentence))
 
 
 def test_a_clause_that_is_quoted_goes_alone() -> None:
     reason = 'Nothing supports "{}".'
     sentence = "The trees surrounding the stadium."
-    assert without_quoted(sentence, reason.format("surrounding the stadium")) == "The trees."
-    assert without_quoted("There is a car.", reason.format("a car")) == ""
-    assert without_quoted(sentence, reason.format("The trees surrounding the stadium")) == ""
+
+    def left(of: str, quoted: str) -> str:
+        return without_quoted(of, fault_of(reason.format(quoted), of))
+
+    assert left(sentence, "surrounding the stadium") == "The trees."
+    assert left("There is a car.", "a car") == ""
+    assert left(sentence, "The trees surrounding the stadium") == ""

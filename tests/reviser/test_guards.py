@@ -7,9 +7,15 @@ import time
 import pytest
 
 from revise_captions.records import Why
-from revise_captions.reviser.content_words import content, new_content, repeated_content, words
-from revise_captions.reviser.guards import check
+from revise_captions.reviser import guards
 from revise_captions.reviser.losses import lost_content
+from revise_captions.text.content_words import content, new_content, repeated_content, words
+from tests.support.requests_read import asked
+
+
+def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> guards.GuardResult:
+    return guards.check(asked(sentence, rationale), rewrite, mode=mode)
+
 
 #: sentence, rationale, rewrite, expected in strict mode
 CASES = [

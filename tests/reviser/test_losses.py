@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revise_captions.reviser.losses import lost_content
+from revise_captions.text.denials import denied
 
 GIRLS = "The picture features two girls, an orange cat, a tree, and a house."
 
@@ -34,7 +35,8 @@ GIRLS = "The picture features two girls, an orange cat, a tree, and a house."
     ],
 )  # fmt: skip
 def test_what_is_lost(sentence: str, rationale: str, rewrite: str, lost: str) -> None:
-    assert lost_content(rewrite, sentence, rationale) == lost.split()
+    absent = list(denied(rationale).values())
+    assert lost_content(rewrite, sentence, rationale, absent) == lost.split()
 
 
 def test_a_number_is_one_word():

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from revise_captions.reviser.restoring import restored, strays
+from revise_captions.critic.reading.faults import fault_of
+from revise_captions.reviser import restoring
+
+
+def restored(rewrite: str, sentence: str, rationale: str, *, beside: bool = True) -> str:
+    return restoring.restored(rewrite, sentence, fault_of(rationale, sentence), beside=beside)
+
+
+def strays(rewrite: str, sentence: str, rationale: str) -> bool:
+    return restoring.strays(rewrite, sentence, fault_of(rationale, sentence))
+
 
 LIST = "The picture features two girls, an orange cat, a tree, and a house."
 

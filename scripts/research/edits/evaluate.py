@@ -21,13 +21,13 @@ from pathlib import Path
 import click
 
 from revise_captions.command_line.printing import echo
-from revise_captions.critic.named_fixes import with_named_fixes
+from revise_captions.critic.reading.rationale import read, with_named_fixes
 from revise_captions.engines.model_spec import Placement
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.load import load_reviser
 from revise_captions.reviser.protocol import RewriteRequest
 from scripts.research.edits.sets import DATA as WORDINGS
-from scripts.research.edits.sets import Edit, read_edits
+from scripts.research.edits.sets import PersonEdit, read_edits
 from scripts.research.frame.figures import rows_as_table, share_of_hits, spread
 from scripts.research.smollm2_reviser.evaluate import kept_remainder
 
@@ -35,10 +35,10 @@ STYLES = ("not", "wordings", "statement")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class MendedEdit:
     """One rewrite of one edit."""
 
-    edit: Edit
+    edit: PersonEdit
     style: str
     rationale: str
     rewrite: str | None
@@ -47,7 +47,7 @@ class Judged:
     passes_wrong: bool
 
 
-def rationale_of(edit: Edit, style: str, number: int, reporting: bool) -> str:
+def rationale_of(edit: PersonEdit, style: str, number: int, reporting: bool) -> str:
     """What a critic would say of an edit."""
     if style == "statement":
         return edit.right
@@ -56,7 +56,7 @@ def rationale_of(edit: Edit, style: str, number: int, reporting: bool) -> str:
     for wrong, right in edit.changes:
         wording = pool[number % len(pool)] if pool else WORDINGS["heard"][0]
         text = wording.format(wrong=wrong, right=right)
-        said.append(text[:1].upper() + text[1:])
+        said.append(f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}")
     return " ".join(said)
 
 
@@ -64,31 +64,29 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".")
 
 
-def judged(edit: Edit, request: RewriteRequest, style: str, text: str | None) -> Judged:
+def judged(edit: PersonEdit, request: RewriteRequest, style: str, text: str | None) -> MendedEdit:
     """A rewrite against the right sentence, and the guards' word on it."""
     found = edit.sentence if text is None else text
     right = _plain(found) == _plain(edit.right)
-    why = (
-        None if text is None
-        else check(request.sentence, request.rationale, text, mode="strict").why
-    )
+    why = None if text is None else check(request, text, mode="strict").why
     passes = text is not None and why is None
     kept = kept_remainder(edit.sentence, edit.right, found)
-    return Judged(edit, style, request.rationale, text, right, kept, passes and not right)
+    return MendedEdit(edit, style, request.rationale, text, right, kept, passes and not right)
 
 
-def asked(edit: Edit, rationale: str) -> RewriteRequest:
+def asked(edit: PersonEdit, rationale: str) -> RewriteRequest:
     """The request as the job makes it: the fixes that the rationale names go along."""
-    told = with_named_fixes(rationale, edit.sentence)
-    return RewriteRequest("", edit.sentence, rationale, fixes=told.fixes)
+    fixes = with_named_fixes(rationale, edit.sentence).fixes
+    faults = read(rationale, edit.sentence)
+    return RewriteRequest("", edit.sentence, rationale, fixes=fixes, faults=faults)
 
 
 def measure(
     rewrite: Callable[[Sequence[RewriteRequest]], list[str | None]],
-    edits: Sequence[Edit],
+    edits: Sequence[PersonEdit],
     reporting: bool,
     styles: Sequence[str] = STYLES,
-) -> list[Judged]:
+) -> list[MendedEdit]:
     found = []
     for style in styles:
         requests = [
@@ -101,7 +99,7 @@ def measure(
     return found
 
 
-def table(name: str, results: Sequence[Judged]) -> Iterator[list[str]]:
+def table(name: str, results: Sequence[MendedEdit]) -> Iterator[list[str]]:
     """Rows of Markdown: each style over all, then each kind."""
     for style in dict.fromkeys(one.style for one in results):
         of_style = [one for one in results if one.style == style]
@@ -132,7 +130,9 @@ def main(
     head = ["reviser", "rationale", "edits", "n", "right", "remainder", "passes, not right"]
     rows, written = [head], []
     for name in revisers:
-        results = measure(load_reviser(name, Placement(dtype=dtype)).rewrite, edits, reporting, styles)
+        results = measure(
+            load_reviser(name, Placement(dtype=dtype)).rewrite, edits, reporting, styles
+        )
         rows += table(name, results)
         written += [
             {"reviser": name, "style": one.style, "kind": one.edit.kind, "right": one.right,

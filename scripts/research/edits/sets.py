@@ -42,7 +42,7 @@ _COLOUR = re.compile(rf"\b(?:{_ANY_COLOUR})\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class PersonEdit:
     """A wrong sentence and the right one.
 
     Attributes:
@@ -65,9 +65,9 @@ def is_reporting(source: str) -> bool:
     return bool(hashlib.sha256(f"edits {source}".encode()).digest()[0] & 1)
 
 
-def read_edits(folder: Path, *, reporting: bool, each: int) -> list[Edit]:
+def read_edits(folder: Path, *, reporting: bool, each: int) -> list[PersonEdit]:
     """At most `each` edits of each kind, of one half; one of an image or document and kind."""
-    found: dict[str, dict[str, Edit]] = defaultdict(dict)
+    found: dict[str, dict[str, PersonEdit]] = defaultdict(dict)
     for edit in _all(folder, reporting):
         if edit.source.startswith("flickr") or is_reporting(edit.source) == reporting:
             found[edit.kind].setdefault(edit.source, edit)
@@ -78,7 +78,7 @@ def read_edits(folder: Path, *, reporting: bool, each: int) -> list[Edit]:
     return chosen
 
 
-def _all(folder: Path, flickr: bool) -> Iterator[Edit]:
+def _all(folder: Path, flickr: bool) -> Iterator[PersonEdit]:
     by_image: dict[str, list[str]] = defaultdict(list)
     with (folder / "factual_sg" / "train.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -99,11 +99,11 @@ def _written(text: str) -> str:
     return f"{plain[:1].upper()}{plain[1:]}."
 
 
-def _pairs(source: str, texts: Sequence[str]) -> Iterator[Edit]:
+def _pairs(source: str, texts: Sequence[str]) -> Iterator[PersonEdit]:
     for one, other in combinations(texts, 2):
         old, new = (text.rstrip(".").split() for text in (one, other))
         low = [[word.casefold() for word in words] for words in (old, new)]
-        matcher = SequenceMatcher(None, *low, False)
+        matcher = SequenceMatcher(None, low[0], low[1], False)
         changed = [code for code in matcher.get_opcodes() if code[0] != "equal"]
         if len(changed) != 1:
             continue
@@ -116,12 +116,12 @@ def _pairs(source: str, texts: Sequence[str]) -> Iterator[Edit]:
         if tag != "replace":  # with the word that it stands beside, so that both are named
             i, j, k, m = (i, j + 1, k, m + 1) if j < len(old) else (i - 1, j, k - 1, m)
         right = " ".join([*old[:i], *new[k:m], *old[j:]]) + "."
-        named = tuple(_lowered(" ".join(words), at == 0) for words, at in
-                      ((old[i:j], i), (new[k:m], k)))  # fmt: skip
-        yield Edit(source, kind, one, f"{right[:1].upper()}{right[1:]}", (named,))
+        named = _lowered(old[i:j], i == 0), _lowered(new[k:m], k == 0)
+        yield PersonEdit(source, kind, one, f"{right[:1].upper()}{right[1:]}", (named,))
 
 
-def _lowered(text: str, first: bool) -> str:
+def _lowered(words: Sequence[str], first: bool) -> str:
+    text = " ".join(words)
     return f"{text[:1].lower()}{text[1:]}" if first else text
 
 
@@ -141,13 +141,13 @@ def _sentences(folder: Path) -> Iterator[tuple[str, str]]:
                     yield document, text
 
 
-def by_rule(source: str, text: str) -> Iterator[Edit]:
+def by_rule(source: str, text: str) -> Iterator[PersonEdit]:
     """The edits of each kind that a sentence can be broken by: the sentence is the right one."""
     rng = random.Random(f"{source} {text}")
     for kind, rule in _RULES.items():
         if (changes := rule(text, rng)) and (broken := _broken(text, changes)):
             named = tuple((wrong, text[start:end]) for start, end, wrong in changes)
-            yield Edit(source, kind, broken, text, named)
+            yield PersonEdit(source, kind, broken, text, named)
 
 
 Changes = list[tuple[int, int, str]]
@@ -170,7 +170,9 @@ def _bound(text: str, rng: random.Random) -> Changes:
         return []
     number, bound = match["number"], match["bound"]
     other = _other(number, DATA["numbers"], rng)
-    wrong = rng.choice([f"{bound} {other}", number, f"{_other(bound, DATA['bounds'], rng)} {number}"])
+    wrong = rng.choice(
+        [f"{bound} {other}", number, f"{_other(bound, DATA['bounds'], rng)} {number}"]
+    )
     if bound is None:
         wrong = f"{rng.choice(DATA['bounds'])} {rng.choice([number, other])}"
     elif rng.random() < 0.25:  # the bound stands, and the rationale speaks of the number alone
@@ -214,7 +216,9 @@ def _negation(text: str, rng: random.Random) -> Changes:
     match = _WITH.search(text)
     if match is None or "any" in match["rest"]:
         return []
-    return [(*match.span(), f"{'with' if match['joint'] == 'without' else 'without'} {match['rest']}")]
+    return [
+        (*match.span(), f"{'with' if match['joint'] == 'without' else 'without'} {match['rest']}")
+    ]
 
 
 def _several(text: str, rng: random.Random) -> Changes:

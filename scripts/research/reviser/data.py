@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import UserError
-from revise_captions.reviser.content_words import FUNCTION_WORDS
 from revise_captions.reviser.protocol import RewriteRequest
+from revise_captions.text.content_words import FUNCTION_WORDS
 from scripts.research.reviser.synthetic import RewriteExample, articles, edit, filler
 
 CONTEXT_CHARACTERS = 240

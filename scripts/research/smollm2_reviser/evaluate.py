@@ -25,9 +25,9 @@ from revise_captions.command_line.printing import echo
 from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.smollm2 import smollm2_folder
 from revise_captions.reviser.builtin import ADAPTER, BUNDLED
-from revise_captions.reviser.content_words import content, new_content
 from revise_captions.reviser.load import load_reviser
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
+from revise_captions.text.content_words import content, new_content
 from scripts.research.frame.blocks import write_blocks
 from scripts.research.frame.figures import share_of_hits, spread
 from scripts.research.smollm2_reviser.edits import EditExample, stream

@@ -48,7 +48,7 @@ def model_at(http: Http, asked: str) -> ServedModel:
         found = [entry["id"] for entry in listed if known(asked) in map(known, _names(entry))]
         if len(set(found)) == 1:
             return ServedModel(found[0], asked)
-    if any(entry["id"].startswith(f"{asked}@") for entry in listed):  # transformers' own server
+    if asked in [entry["id"].partition("@")[0] for entry in listed]:  # transformers' own server
         return ServedModel(asked, asked)
     raise UserError(
         f"the server at {http.base} has no model {asked!r}",

@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import re
 
-from revise_captions.reviser.content_words import FUNCTION_WORDS
+from revise_captions.text.content_words import FUNCTION_WORDS
 from revise_captions.text.sentences import split
 
-#: Of the rules here; part of the signature.
-VERSION = "orders/2"
 #: With these a sentence begins only as an order; those may also name a thing ("Stop signs").
 _ONLY = (
     "ignore|disregard|forget|reply|respond|rewrite|translate|repeat|summari[sz]e|say|speak|tell|"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from revise_captions.reviser.claims import faults, said_wrong
+from revise_captions.critic.reading.faults import faults, said_wrong
 
 SENTENCE = "A red bus and two old men wait near a wooden bench in the rain."
 

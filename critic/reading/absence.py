@@ -1,17 +1,9 @@
-"""Claims of absence: what a text says is not there, and the same sentence with what is there."""
+"""Claims of absence: a sentence that denies one thing, with what is there instead."""
 
 from __future__ import annotations
 
 import re
 
-from revise_captions.reviser.content_words import FUNCTION_WORDS, content, words
-from revise_captions.text.sentences import split
-
-#: Of the rule in `affirmed`; part of the signature.
-VERSION = "affirm/2"
-#: What opens a denial; with "not" an article follows, as "not red" denies no thing.
-_DENIAL = re.compile(r"\b(?:no|(?:not|\w+n't)\s+(?:an?|any))\s+", re.IGNORECASE)
-_CLAUSE = re.compile(r"[^.,;:!?\n]*")
 _NO = re.compile(r"\bno\b", re.IGNORECASE)
 _NO_THINGS = re.compile(
     r"\bno\s+[^\W\d_]+(?:\s+(?!(?:is|are|and|or|nor|but)\b)[^\W\d_]+)*?"
@@ -31,21 +23,6 @@ _PRESENT = tuple(
 )
 _ONE = re.compile(r"(?:an?|the|one)\s", re.IGNORECASE)
 _BE = re.compile(r"\b(?:is|are)\b", re.IGNORECASE)
-
-
-def denied(text: str) -> dict[str, str]:
-    """What `text` says is absent: content words by key, up to the next function word or mark."""
-    found: dict[str, str] = {}
-    plain = text.replace("’", "'")
-    for opening in _DENIAL.finditer(plain):
-        clause = _CLAUSE.match(plain, opening.end())
-        thing: list[str] = []
-        for word in words(clause[0] if clause else ""):
-            if word in FUNCTION_WORDS:
-                break
-            thing.append(word)
-        found |= content(" ".join(thing))
-    return found
 
 
 def affirmed(sentence: str, rationale: str) -> str | None:
@@ -70,17 +47,3 @@ def affirmed(sentence: str, rationale: str) -> str | None:
         thing = thing[0].upper() + thing[1:]
         after = _BE.sub(be, after, count=1)
     return _BE.sub(be, before) + thing + after
-
-
-_BACK = re.compile(
-    r"\b(?:he|she|it|they|him|her|hers|them|his|its|their|both|other)\b", re.IGNORECASE
-)
-
-
-def refers_back(after: str) -> bool:
-    """Whether the sentence that follows may refer to a thing that the one before it names.
-
-    A thing that is newly said to be there would be taken for its "it". An absent one is not.
-    """
-    found = split(after)
-    return bool(found) and _BACK.search(found[0].of(after)) is not None

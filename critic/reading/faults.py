@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from revise_captions.reviser.content_words import content_keys, known_keys
+from revise_captions.critic.reading.orders import without_orders
+from revise_captions.records import Complaint
+from revise_captions.text.content_words import content_keys, known_keys
+from revise_captions.text.denials import denied
 from revise_captions.text.sentences import split
 
-#: Of the rules here; part of the signature.
-VERSION = "claims/3"
 #: Each costs a rewrite: a rationale with more faults is taken as a whole.
 MOST = 6
 #: In characters; a longer rationale is taken as a whole, and is over the model's limit.
@@ -72,6 +73,24 @@ FRAME = _META | frozenset(
     "mentioned match matches kind all perhaps likely most probably seems appears believe tell "
     "far".split()
 )
+#: Words for not being there.
+_ABSENT = frozenset(("exist", "present", "anywhere", "found", "cannot"))
+_PRESENCE = re.compile(
+    r"\bno\s+(?!basis|evidence|hint)\w|\b(?:none|any)\b|\bcannot\s+be\s+(?:seen|found)\b"
+    r"|\bnot\s+(?:exist|present|visible|show|see)\b|\b(?:invented|made\s+up|hallucination)\b",
+    re.IGNORECASE,
+)
+_TAKES_OUT = re.compile(
+    r"\b(?:not?|none|nothing|nobody|never|neither|cannot|whether|wrong|incorrect|false|unsupported|"
+    r"speculation|hallucinat\w+|invent\w+|made\s+up|strike|remove|delete|drop|instead|rather|but|while|"
+    r"mistake\w*|although|whereas)\b|n['’]t|->",
+    re.IGNORECASE,
+)
+_OF_A_CLAIM = re.compile(
+    r"\b(?:whether|supports?|calling)\b|\b(?:shows?|tell|evidence|hint)\b[^,;]*\bthat\b",
+    re.IGNORECASE,
+)
+_IN_MARKS = re.compile(r"[\"“«`‘]([^\"“”«»`‘’]+)[\"”»`’]")
 _OPENING = re.compile(r"^(?!correct:)[^,:]*?(?:[,:]|\b(?:since|because))\s+(?=\S)", re.IGNORECASE)
 _POINTS = re.compile(
     r"\b(?:this|these|that|those|text|lettering|persons?|people|individuals?|wom[ae]n|m[ae]n|"
@@ -83,6 +102,37 @@ _POINTS = re.compile(
 _IT = re.compile(
     r"\b(?:it|its|they|them|their|he|him|his|she|her|there|i|you|one)\b", re.IGNORECASE
 )
+
+
+def read_faults(rationale: str, sentence: str, *, apart: bool = True) -> tuple[Complaint, ...]:
+    """What a rationale calls wrong in a sentence, without orders and without praise.
+
+    Args:
+        rationale: What is wrong, as a model wrote it.
+        sentence: The sentence that it is about.
+        apart: One by one; otherwise all that it says as one fault.
+
+    Returns:
+        Without fixes; () where it is not about the sentence.
+    """
+    said = without_orders(rationale)
+    found = faults(said, sentence)
+    return tuple(fault_of(text, sentence) for text in (found if apart or not found else [said]))
+
+
+def fault_of(text: str, sentence: str) -> Complaint:
+    """One fault, from what is said of it."""
+    claim, said = said_wrong(text, sentence), known_keys(sentence)
+    new = {word for word, keys in content_keys(claim) if not keys & said}
+    return Complaint(
+        text,
+        claim,
+        denies=bool(_TAKES_OUT.search(claim)),
+        absent=bool(_PRESENCE.search(claim)) and not _OF_A_CLAIM.search(claim),
+        denied=tuple(denied(text).values()),
+        other=bool(new - FRAME - _ABSENT),
+        quoted=tuple(_IN_MARKS.findall(text)),
+    )
 
 
 def faults(rationale: str, sentence: str) -> list[str]:
@@ -107,8 +157,8 @@ def faults(rationale: str, sentence: str) -> list[str]:
     if not found and _PRAISE.match(rationale):
         return []
     # "The shadow is on a table." is about a sentence that calls the shadow something else.
-    near = " ".join([sentence, *(piece for piece in found if _speaks_of(sentence, piece))])
-    named = [p for p in found if _speaks_of(near, p) and not _IS_REST.match(p)]
+    near = " ".join([sentence, *(piece for piece in found if speaks_of(sentence, piece))])
+    named = [p for p in found if speaks_of(near, p) and not _IS_REST.match(p)]
     if len(named) == 1 == len(found) or not found or len(named) > MOST:
         return [rationale] if rationale else []
     return [f"{piece[:1].upper()}{piece[1:]}." for piece in named]
@@ -123,7 +173,7 @@ def said_wrong(rationale: str, sentence: str) -> str:
     return "; ".join(pieces) or rationale
 
 
-def _speaks_of(sentence: str, claim: str) -> bool:
+def speaks_of(sentence: str, claim: str) -> bool:
     """Whether a claim is about a sentence.
 
     It is if it has a content word of the sentence, or points at what the sentence says ("these",

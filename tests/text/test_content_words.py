@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from revise_captions.reviser import content_words
-from revise_captions.reviser.content_words import content, content_keys, known_keys, new_content
+from revise_captions.text import content_words
+from revise_captions.text.content_words import content, content_keys, known_keys, new_content
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,131 @@
+"""What a model's rationale says, as data: the one place where its text is read.
+
+    “red” should be “blue”            the quoted words of the sentence, by the quoted ones
+    The car is blue, not red.         and a dozen other wordings (`wordings`)
+    The blue car is parked.           the sentence itself, but for what is wrong in it
+    There is a dog, but no lamp.      what is there, for a sentence that denies it
+
+What no wording names stays in words, fault by fault, for a language model.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from revise_captions.critic.reading.absence import affirmed
+from revise_captions.critic.reading.faults import fault_of, read_faults, speaks_of
+from revise_captions.critic.reading.orders import without_orders
+from revise_captions.critic.reading.places import fix_of
+from revise_captions.critic.reading.statements import fixes_of_statement
+from revise_captions.critic.reading.wordings import pairs
+from revise_captions.records import ABSENCE, Complaint, Fix, Rationale, Span
+from revise_captions.text.sentences import split
+
+#: Of all that is read here; part of the signature.
+VERSION = "reading/1"
+#: What makes words a clause of their own, and not the end of a list.
+_CLAUSE = re.compile(
+    r"\b(?:is|are|was|were|has|have|do|does|should|must|can|cannot|shows?|says?|see|change|replace)\b"
+    r"|n['’]t|->",
+    re.IGNORECASE,
+)
+#: Characters; a longer text is no list of corrections, and a longer sentence none to correct so.
+_LONGEST = 1000
+
+
+def with_named_fixes(text: str, sentence: str) -> Rationale:
+    """A rationale of words, with the fixes that they name.
+
+    Args:
+        text: What is wrong, as a model wrote it.
+        sentence: The sentence that it is about.
+
+    Returns:
+        The text with a fix for each place that it names once and unmistakably; words that the
+        sentence has not, or has more than once, give none.
+    """
+    fixes = [fix for fault in read(text, sentence) for fix in fault.fixes]
+    return Rationale(text, tuple(sorted(fixes, key=lambda fix: fix.span)))
+
+
+def read(text: str, sentence: str, *, apart: bool = True) -> tuple[Complaint, ...]:
+    """What a rationale calls wrong, fault by fault, with the fixes that its words name.
+
+    Args:
+        text: What is wrong, as a model wrote it.
+        sentence: The sentence that it is about.
+        apart: One by one; otherwise all as one fault, in words only.
+
+    Returns:
+        Faults in the order in which they are named, whose fixes do not overlap; () where the
+        rationale is not about the sentence.
+    """
+    short = apart and max(len(text), len(sentence)) <= _LONGEST
+    if short and (whole := _whole(text, sentence)):
+        return (Complaint(text, text, fixes=whole),)
+    found = read_faults(text, sentence, apart=apart)
+    if not short or not found:
+        return found
+    named, rest = _named_in_sentences(without_orders(text), sentence)
+    if not named:
+        return _apart([_with_fix(fault, sentence) for fault in found])
+    left = read_faults(rest, sentence) if speaks_of(sentence, rest) else ()
+    return _apart([*named, *(_with_fix(fault, sentence) for fault in left)])
+
+
+def _named_in_sentences(text: str, sentence: str) -> tuple[list[Complaint], str]:
+    """Faults of the sentences of a rationale whose wording names them, and the other sentences."""
+    pieces = [span.of(text) for span in split(text)]
+    each = [_named_in(piece, sentence) for piece in pieces]
+    named: list[Complaint] = []
+    rest: list[str] = []
+    at = 0
+    while at < len(pieces):
+        found, step = each[at], 1
+        if not found and at + 1 < len(pieces) and not each[at + 1]:  # "Red? No, blue."
+            both = _with_fix(fault_of(" ".join(pieces[at : at + 2]), sentence), sentence)
+            found, step = ([both], 2) if both.fixes else ([], 1)
+        named += found
+        rest += [] if found else [pieces[at]]
+        at += step
+    return named, " ".join(rest)
+
+
+def _named_in(text: str, sentence: str) -> list[Complaint]:
+    """The faults of one sentence of a rationale: clause by clause where one of them names its own,
+    else the one that all of it names; none where it names none."""
+    parts = [_with_fix(fault, sentence) for fault in read_faults(text, sentence)]
+    clauses = len(parts) > 1 and all(_CLAUSE.search(part.text) for part in parts)
+    if clauses and any(part.fixes for part in parts):
+        return parts
+    whole = _with_fix(fault_of(text, sentence), sentence)
+    return [whole] if whole.fixes else []
+
+
+def _apart(faults: list[Complaint]) -> tuple[Complaint, ...]:
+    """The faults, each fix of which has its place alone: what was named first stays."""
+    taken: list[Span] = []
+    found = []
+    for fault in faults:
+        spans = [fix.span for fix in fault.fixes]
+        if any(s.start < t.end and t.start < s.end for s in spans for t in taken):
+            fault = replace(fault, fixes=())
+        taken += [fix.span for fix in fault.fixes]
+        found.append(fault)
+    return tuple(found)
+
+
+def _whole(text: str, sentence: str) -> tuple[Fix, ...]:
+    """Fixes that the rationale as a whole is a reason for."""
+    there = affirmed(sentence, text)
+    if there is not None:
+        basis = "what is there, for what is denied"
+        return (Fix(Span(0, len(sentence)), there, ABSENCE, basis=basis),)
+    return fixes_of_statement(text, sentence)
+
+
+def _with_fix(fault: Complaint, sentence: str) -> Complaint:
+    fixes = (fix_of(pair, sentence) for of in (fault.claim, fault.text) for pair in pairs(of))
+    fix = next((fix for fix in fixes if fix is not None), None)
+    return fault if fix is None else replace(fault, fixes=(fix,))

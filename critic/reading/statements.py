@@ -1,0 +1,111 @@
+"""A rationale that only says what is true: the sentence once more, but for what is wrong in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from revise_captions.records import Fix, Span
+from revise_captions.text.content_words import content_keys, known_keys
+
+#: The share of words that both must have, and the words of one difference.
+SHARE, LONGEST = 0.5, 8
+#: … where words go for nothing: a shorter statement may only be silent about them.
+_SILENT = 0.75
+#: A word or a mark, with the white space before it.
+_TOKEN = re.compile(r"\s*(?:\w+(?:[’'.,:-]\w+)*|[^\w\s])")
+_LEAD = re.compile(
+    r"^(?:(?:no|correction|rather|in the (?:image|picture|photo))[,:] |"
+    r"(?:the (?:image|picture|photo) (?:shows|depicts)|it shows|there (?:is|are)) (?:that )?)+",
+    re.IGNORECASE,
+)
+#: What speaks of the sentence, or of what is not so, as the sentence itself does not.
+_SPEAKS = re.compile(
+    r"\b(?:sentence|caption|description|wrong|incorrect|should|instead|rather|mistaken?|not|never|"
+    r"no|none|nothing|cannot|any|"
+    r"whereas|replace|change|correct)\b|n['’]t\b|[\"“”]|->",
+    re.IGNORECASE,
+)
+_TRULY = re.compile(r"\b(?:actually|really|in fact|in reality|clearly),? ", re.IGNORECASE)
+_PRONOUNS = frozenset(("it", "they", "he", "she", "this", "that", "these", "those", "there"))
+_END = " .;!"
+
+
+def fixes_of_statement(text: str, sentence: str) -> tuple[Fix, ...]:
+    """The differences between a sentence and one that says the same rightly.
+
+    Returns:
+        One fix a difference; none where the two have too little in common to be one sentence, word
+        by word, or the statement speaks of the sentence instead of the image.
+    """
+    text, body = text.strip().rstrip(_END), sentence.rstrip(_END)
+    said = {match[0].casefold() for match in _SPEAKS.finditer(sentence)}
+    if any(match[0].casefold() not in said for match in _SPEAKS.finditer(text)):
+        return ()
+    if not _TRULY.search(body):
+        text = _TRULY.sub("", text)
+    lead = _LEAD.match(text)
+    if lead and not sentence.casefold().startswith(lead[0].casefold()):
+        text = text[lead.end() :]
+    old, new = (list(_TOKEN.finditer(one)) for one in (body, text))
+    keys = [[match[0].strip().casefold() for match in some] for some in (old, new)]
+    matcher = SequenceMatcher(None, keys[0], keys[1], False)
+    words = [sum(key[0].isalnum() for key in some) for some in keys]
+    shared = sum(
+        keys[0][k][0].isalnum()
+        for block in matcher.get_matching_blocks()
+        for k in range(block.a, block.a + block.size)
+    )
+    if shared < max(2, SHARE * max(words)) or not known_keys(body) & _content(text):
+        return ()
+    codes = [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
+    if any(max(j - i, m - k) > LONGEST for i, j, k, m in codes):
+        return ()
+    if any(k == m for _, _, k, m in codes) and shared < _SILENT * words[0]:
+        return ()
+    fixes = (_difference(body, text, old, new, code) for code in _apart(codes, len(old)))
+    # "It is under the table." speaks of what the sentence calls a cup
+    return tuple(fix for fix in fixes if not _refers(fix.span.of(body), fix.right))
+
+
+def _refers(wrong: str, right: str) -> bool:
+    """Whether a difference is only another way to speak of the same thing: "it", "the thing"."""
+    old, new = wrong.strip().casefold(), right.strip().casefold()
+    return new in _PRONOUNS or (old in _PRONOUNS and new.startswith("the "))
+
+
+def _content(text: str) -> set[str]:
+    return {key for _, keys in content_keys(text) for key in keys}
+
+
+def _apart(codes: Sequence[tuple[int, ...]], length: int) -> list[tuple[int, int, int, int]]:
+    """Differences as tokens [i, j) by [k, m), each with a token beside it where one side has none;
+    those that then touch are one."""
+    found: list[tuple[int, int, int, int]] = []
+    for i, j, k, m in codes:
+        if i == j or k == m:
+            i, j, k, m = (i, j + 1, k, m + 1) if j < length else (i - 1, j, k - 1, m)
+        if found and i < found[-1][1]:
+            first = found.pop()
+            i, k = first[0], first[2]
+        found.append((i, j, k, m))
+    return found
+
+
+def _difference(
+    sentence: str,
+    text: str,
+    old: list[re.Match[str]],
+    new: list[re.Match[str]],
+    places: tuple[int, int, int, int],
+) -> Fix:
+    i, j, k, m = places
+    span = Span(old[i].start(), old[j - 1].end())
+    right = text[new[k].start() : new[m - 1].end()]
+    if right[:1].isspace() and span.of(sentence)[:1].isspace():
+        right = right.lstrip()
+        span = Span(span.end - len(span.of(sentence).lstrip()), span.end)
+    if k == 0 and i and right[1:2].islower():
+        right = right[0].lower() + right[1:]
+    return Fix(span, right, basis="said of the image word by word")
