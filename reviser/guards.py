@@ -10,7 +10,13 @@ from revise_captions.charts.claims.edits import with_fixes
 from revise_captions.records import Fix, Why
 from revise_captions.reviser.losses import lost_content
 from revise_captions.reviser.protocol import RewriteRequest
-from revise_captions.text.content_words import content_keys, new_content, repeated_content, words
+from revise_captions.text.content_words import (
+    content_keys,
+    known_keys,
+    new_content,
+    repeated_content,
+    words,
+)
 from revise_captions.text.denials import denied
 
 MODES = ("strict", "warn")
@@ -57,7 +63,7 @@ def check(request: RewriteRequest, rewrite: str, *, mode: str) -> GuardResult:
 
     Refused, in this order: text without a letter or digit, a copy of the sentence, control
     characters and markup that the sentence does not have, more sentences than the original; where
-    all that is wrong is named as data, whatever changes more or less than that; otherwise a claim
+    all that is wrong is named as data, what changes that and nothing else passes; otherwise a claim
     that another thing is absent (`other_absence`), words lost of which the rationale does not speak
     (`losses.lost_content`), and, in `strict` mode, content words (by lemma,
     with numbers and negations) that are in neither the sentence nor the rationale, or more often
@@ -85,7 +91,7 @@ def check(request: RewriteRequest, rewrite: str, *, mode: str) -> GuardResult:
     if _sentences(text) > max(1, _sentences(sentence)):
         return GuardResult(Why.NOT_ONE_SENTENCE)
     as_named = _as_named(request, text)
-    if as_named:
+    if as_named and _plain(with_fixes(sentence, _named(request))) == _plain(text):
         return GuardResult(None)
     if other_absence(text, sentence, rationale):
         return GuardResult(Why.OTHER_ABSENCE)
@@ -95,7 +101,7 @@ def check(request: RewriteRequest, rewrite: str, *, mode: str) -> GuardResult:
     why, found = Why.NEW_CONTENT, new_content(text, sentence, rationale)
     if not found:
         why, found = Why.REPEATED, repeated_content(text, sentence, rationale)
-    if not found and as_named is None:
+    if not found and as_named is not False:
         return GuardResult(None)
     if not found:
         why, found = Why.NOT_AS_NAMED, [fix.right for fix in _named(request)]
@@ -103,18 +109,15 @@ def check(request: RewriteRequest, rewrite: str, *, mode: str) -> GuardResult:
 
 
 def _as_named(request: RewriteRequest, text: str) -> bool | None:
-    """Whether a rewrite changes what the rationale names as data, all of it, and nothing else but
-    function words and endings; None where some of it is in words only."""
+    """Whether a rewrite says all that the rationale names as data; None where some of it is in
+    words only. What else it changes is for the other guards, unless it changes nothing else."""
     fixes = _named(request)
     if not fixes or not all(fault.fixes for fault in request.read_faults):
         return None
     if not all(fix.certain for fix in fixes):
         return None
-    named = with_fixes(request.sentence, fixes)
-    if _plain(named) == _plain(text):
-        return True
-    one, other = (content_keys(of) for of in (named, text))
-    return len(one) == len(other) and all(a & b for (_, a), (_, b) in zip(one, other, strict=True))
+    known = known_keys(text)
+    return all(keys & known for fix in fixes for _, keys in content_keys(fix.right))
 
 
 def _named(request: RewriteRequest) -> list[Fix]:

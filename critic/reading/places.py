@@ -6,6 +6,7 @@ import re
 
 from revise_captions.critic.reading.wordings import NamedPair
 from revise_captions.records import Fix, Span
+from revise_captions.text.content_words import content_keys
 
 _ARTICLES = frozenset(("a", "an", "the"))
 _ONE = frozenset(("a", "an", "one", "single", "another", "each", "every"))
@@ -113,6 +114,8 @@ def _fitted(right: str, span: Span, sentence: str, pair: NamedPair) -> tuple[str
         words = words[1:]
     if not pair.exact and any(word.endswith(",") for word in words):
         certain = False  # "wooden, and behind, not in front of"
+    if before and len(words) > len(inside) and not _same(words[-1:], inside[-1:]):
+        certain = certain and not content_keys(before[-1])  # "a green balloon": "a pink tree"
     if len(words) > len(inside) + _NEAR and _says_again(words, [*before, *after]):
         certain = False  # "between the poles and the sun", for "above the sun"
     if not certain and len(words) != len(inside):

@@ -30,6 +30,8 @@ _CLAUSE = re.compile(
     r"|n['’]t|->",
     re.IGNORECASE,
 )
+#: Characters; what is longer is left to the guards.
+_UNREAD = 10_000
 #: Characters; a longer text is no list of corrections, and a longer sentence none to correct so.
 _LONGEST = 1000
 
@@ -61,6 +63,8 @@ def read(text: str, sentence: str, *, apart: bool = True) -> tuple[Complaint, ..
         Faults in the order in which they are named, whose fixes do not overlap; () where the
         rationale is not about the sentence.
     """
+    if max(len(text), len(sentence)) > _UNREAD:
+        return (Complaint(text, text),)
     short = apart and max(len(text), len(sentence)) <= _LONGEST
     if short and (whole := _whole(text, sentence)):
         return (Complaint(text, text, fixes=whole),)

@@ -181,7 +181,7 @@ class Why(StrEnum):
     NOT_ONE_SENTENCE = "more than one sentence"
     LEAKED_MARKUP = "leaked prompt or markup"
     OTHER_ABSENCE = "says that another thing is absent"
-    NOT_AS_NAMED = "changes less or more than what the rationale names"
+    NOT_AS_NAMED = "leaves out what the rationale names as right"
     LOST_CONTENT = "lost more than the rationale names"
     NEW_CONTENT = "content words from neither sentence nor rationale"
     REPEATED = "a content word more often than sentence and rationale account for"
