@@ -75,7 +75,10 @@ def test_a_limit_is_waited_out_visibly_and_halves_what_is_on_its_way(status, cap
     assert 4 < engine.http.pace.at_once < 8
 
 
-@pytest.mark.parametrize("after", ["3600", format_datetime(datetime.now(UTC) + timedelta(hours=2))])
+IN_TWO_HOURS = format_datetime(datetime.now(UTC) + timedelta(hours=2))
+
+
+@pytest.mark.parametrize("after", ["3600", IN_TWO_HOURS], ids=["seconds", "date"])
 def test_a_server_that_asks_for_hours_ends_the_run_which_can_go_on(after):
     with serving(Manners("vllm", spoil=limited(429, after, 1))) as url:
         engine = connect(MODEL, url)

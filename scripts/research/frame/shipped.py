@@ -74,10 +74,9 @@ def _version(module: str) -> str:
 
 
 def _reviser_versions() -> str:
-    names = ("deletions", "tokenizer")
-    rules = ("guards", "claims", "restoring", "absence", "orders")
-    modules = [f"reviser/bundled_model/{name}.py" for name in names]
-    return " ".join(map(_version, [*modules, *(f"reviser/{name}.py" for name in rules)]))
+    modules = ("bundled_model/deletions", "bundled_model/tokenizer", "guards", "restoring")
+    read = [f"reviser/{name}.py" for name in modules] + ["critic/reading/rationale.py"]
+    return " ".join(map(_version, read))
 
 
 PARTS: Mapping[str, Callable[[], str]] = {
