@@ -245,6 +245,7 @@ def test_friendly_errors(tmp_path):
     assert "has a labeled sentence" in str(bare.exception)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the folder of public data is not here")
 def test_chocolate_whole(tmp_path):
     """Every sentence and label of the raw file, counted without our reader."""

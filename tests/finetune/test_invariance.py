@@ -110,6 +110,7 @@ def two(*words: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_two_processes_are_one(data, base, whole, tmp_path):
     out = tmp_path / "out"
     made = two(data, "--base", base, "--out", out, "--steps", 5, *STEADY, "--micro-batch", 2)

@@ -225,7 +225,7 @@ def plain_paligemma(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("preset", ["paper", "lora"])
+@pytest.mark.parametrize("preset", ["paper", pytest.param("lora", marks=pytest.mark.slow)])
 def test_a_plain_paligemma_is_trained_as_it_is_asked(preset, data, tmp_path):
     """Soft-caps, a tokenizer without tokens of ours: validation's P are the written critic's P."""
     folder = plain_paligemma(tmp_path / "hub")

@@ -115,7 +115,7 @@ def processor_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@pytest.mark.parametrize("kills", [12, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [5, pytest.param(60, marks=pytest.mark.slow)])
 def test_killed_at_random_moments(folder, kills):
     """At moments from a run's whole length, again and again, each time resumed."""
     rng = random.Random(20)

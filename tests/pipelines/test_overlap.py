@@ -119,6 +119,7 @@ def slow(command, monkeypatch) -> Callable:
     return command
 
 
+@pytest.mark.slow
 def test_host_work_hides_behind_a_model_that_sleeps(slow, monkeypatch):
     """Wall time is the models'; without overlap, reading and writing add theirs. Same bytes."""
     slept = 0.0

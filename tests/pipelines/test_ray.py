@@ -97,6 +97,7 @@ def assert_same(folder: Path, name: str) -> None:
     assert not (folder / f"{name}.jsonl.journal").exists()
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_its_work_only(folder, nodes):
     """One of two workers dies in the middle of its first window."""
     mark, judged = folder / "killed", folder / "worker.calls"
