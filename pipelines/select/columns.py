@@ -57,6 +57,7 @@ COLUMNS = (
     RecordColumn("expert", "VARCHAR", "who of a panel judged; several by commas"),
     RecordColumn("caption", "VARCHAR", "the original caption; several by line ends"),
     RecordColumn("revised_caption", "VARCHAR", "the revised caption; several by line ends"),
+    RecordColumn("scores", "JSON", "numbers of --scores: (scores->>'s_p')::double > 0.8"),
     RecordColumn("fields", "JSON", "numbers, texts and truth values of the row: fields->>'id'"),
 )
 #: Characters of a text that `fields` has.
@@ -64,7 +65,11 @@ LONGEST_FIELD = 1000
 
 
 def values_of(
-    row: Row, number: int, fields: Fields, captioner_field: str | None = None
+    row: Row,
+    number: int,
+    fields: Fields,
+    captioner_field: str | None = None,
+    scores: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A record's columns.
 
@@ -73,6 +78,7 @@ def values_of(
         number: Its number among the records, from 1.
         fields: Where its captions stand.
         captioner_field: The field that names the captioner; by default the first known one.
+        scores: A metric's numbers for it; None where it has none.
 
     Raises:
         LookupError, TypeError, ValueError, AttributeError: `revision` is no run's.
@@ -95,6 +101,7 @@ def values_of(
         "expert": ",".join(experts) or None,
         "caption": _encodable("\n".join(originals)),
         "revised_caption": _encodable("\n".join(revised)),
+        "scores": None if scores is None else _encodable(dumps(scores)),
         "fields": _encodable(dumps(_scalars(row.data))),
     }
 

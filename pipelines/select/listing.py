@@ -30,7 +30,7 @@ def listing(options: ColumnsOptions) -> Iterator[str]:
     records = bad = 0
     with closing(open_run(options.out, options.caption_field)) as source:
         expect_run(source)
-        for record in records_of(source, options.captioner_field):
+        for record in records_of(source, options.captioner_field, options.scores):
             if isinstance(record, BadRow):
                 bad += 1
                 continue

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from revise_captions.command_line.options import REQUIRED, argument, option
-from revise_captions.command_line.shared import COUNT, OUT, shared_option
+from revise_captions.command_line.shared import COUNT, EXISTING_FILE, OUT, shared_option
 from revise_captions.pipelines.options import Evidence, Write
 
+_SCORES = "What a metric's command wrote for OUT; its numbers are the column `scores`."
 _CAPTIONER = "Field that names the model that wrote a caption.  [default: detected by name]"
 
 
@@ -33,6 +35,7 @@ class SelectOptions:
     evidence: Evidence | None = option(
         None, "Where `revision` goes, as in `captions revise`.  [default: where OUT has it]"
     )
+    scores: Path | None = option(None, _SCORES, type=EXISTING_FILE)
     captioner_field: str | None = option(None, _CAPTIONER)
     caption_field: str | None = shared_option("--caption-field")
     force: bool = shared_option("--force", help="Replace KEPT and REST.")
@@ -43,5 +46,6 @@ class ColumnsOptions:
     """Which run."""
 
     out: str = argument("OUT")
+    scores: Path | None = option(None, _SCORES, type=EXISTING_FILE)
     captioner_field: str | None = option(None, _CAPTIONER)
     caption_field: str | None = shared_option("--caption-field")

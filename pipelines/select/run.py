@@ -33,6 +33,7 @@ from revise_captions.pipelines.output import outcomes
 from revise_captions.pipelines.output.writers import check_output, write, write_as_is
 from revise_captions.pipelines.select.columns import values_of
 from revise_captions.pipelines.select.options import SelectOptions
+from revise_captions.pipelines.select.scores import JoinedScores
 from revise_captions.pipelines.select.where import Condition
 from revise_captions.runs.journal import RowResult
 from revise_captions.runs.outputs import OutputCounts
@@ -82,14 +83,18 @@ def expect_run(source: Source) -> None:
         raise UserError(f"{source.name}, line {first.line}: there is no `revision`", hint=hint)
 
 
-def records_of(source: Source, captioner_field: str | None) -> Iterator[dict[str, Any] | BadRow]:
+def records_of(
+    source: Source, captioner_field: str | None, scores: Path | None = None
+) -> Iterator[dict[str, Any] | BadRow]:
     """The columns of every record, in order."""
+    scored = None if scores is None else JoinedScores(scores)
     for number, row in enumerate(source.rows(), 1):
         if isinstance(row, BadRow):
             yield row
             continue
+        numbers = None if scored is None else scored.of(row.line)
         try:
-            yield values_of(row, number, source.fields, captioner_field)
+            yield values_of(row, number, source.fields, captioner_field, numbers)
         except BadRecord as error:
             yield BadRow.of(row, source.name, error)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -101,7 +106,7 @@ def _decided(source: Source, condition: Condition | None, options: SelectOptions
     """What becomes of each record: KEPT, REST or BAD."""
     decided = bytearray()
     strata: dict[object, list[int]] = {}
-    records = records_of(source, options.captioner_field)
+    records = records_of(source, options.captioner_field, options.scores)
     while batch := list(islice(records, BATCH)):
         good = [record for record in batch if not isinstance(record, BadRow)]
         holds = iter([True] * len(good) if condition is None else condition.holds(good))

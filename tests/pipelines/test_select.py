@@ -135,6 +135,34 @@ def test_the_columns_are_listed_with_their_values(run, capsys):
     assert by_name["changed"].endswith(f"true of {changed}")
 
 
+def test_a_metrics_numbers_are_a_column(run, tmp_path, capsys):
+    rows, scores = read("out.jsonl"), tmp_path / "scores.jsonl"
+    scored = [k for k in range(len(rows)) if k % 3]  # the others were not
+    lines = [
+        {"line": k + 1, "s_p": k / 100, "mistakes": {"total": k % 2 == 0}, "units": [1]}
+        for k in scored
+    ]
+    scores.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    where = "(scores->>'s_p')::double >= 0.2 and (scores->'mistakes'->>'total')::boolean"
+    given = ["--scores", str(scores), "--where", where]
+    assert outcome(main, capsys, "select", "out.jsonl", "kept.jsonl", *given)[0] == 0
+    assert read("kept.jsonl") == [rows[k] for k in scored if k >= 20 and k % 2 == 0]
+    none = ["--scores", str(scores), "--where", "scores is null"]
+    assert outcome(main, capsys, "select", "out.jsonl", "none.jsonl", *none)[0] == 0
+    assert read("none.jsonl") == [row for k, row in enumerate(rows) if not k % 3]
+
+
+@pytest.mark.parametrize("line", ['{"s_p": 1}', '{"line": true}', '{"line": 0}', "[1]", "{"])
+def test_what_are_no_scores_is_said_in_a_line(run, tmp_path, capsys, line):
+    scores = tmp_path / "scores.jsonl"
+    scores.write_text(line + "\n", encoding="utf-8")
+    given = ["--scores", str(scores), "--where", "true"]
+    code, _, said = outcome(main, capsys, "select", "out.jsonl", "kept.jsonl", *given)
+    assert code == 2
+    assert "scores.jsonl, line 1" in said
+    assert not (tmp_path / "kept.jsonl").exists()
+
+
 def test_what_is_no_run_is_refused(command, tmp_path, capsys):
     make("jsonl", tmp_path)
     for arguments in (["columns", "in.jsonl"], ["select", "in.jsonl", "k.jsonl", "--where", "1=1"]):
