@@ -10,6 +10,7 @@ ends in status 1, as does one that a package does not declare.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,12 +28,11 @@ ROOT = Path(__file__).parents[1]
 OURS = "revise-captions"
 DEFAULT = "default"
 #: What the parts of a declared license may be; MPL and LGPL ask nothing of those who only import.
-FREE = (
-    "apache", "bsd", "mit", "isc", "psf", "python", "cnri", "zlib", "cc0", "unlicense", "bsl-1.0",
-    "mpl", "mozilla", "lgpl", "hpnd", "0bsd", "public domain", "dfsg approved",
-)  # fmt: skip
-
-
+FREE = re.compile(
+    r"\b(?:apache|bsd|freebsd|0bsd|mit|isc|psf|python|cnri|zlib|cc0|unlicense|bsl-1\.0|mpl|mozilla|lgpl|hpnd"
+    r"|public domain|dfsg approved)\b",
+    re.IGNORECASE,
+)
 #: Packages that declare no license, and what is known of it.
 NOTED: Mapping[str, str] = {
     "pycocoevalcap": "declares none; only its CIDEr is imported; the wheel also holds "
@@ -108,7 +108,7 @@ def unknown(components: Iterable[Mapping[str, Any]]) -> list[str]:
         declared = licenses(item)
         if canonicalize_name(item["name"]) in NOTED:
             continue
-        if not any(word in text.lower() for text in declared for word in FREE):
+        if not any(all(map(FREE.search, re.split(r"\bAND\b", text))) for text in declared):
             bad.append(
                 f"{item['name']} {item['version']}: {', '.join(declared) or 'none declared'}"
             )

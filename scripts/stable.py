@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -20,16 +21,18 @@ from typing import Any
 import click
 
 KEPT = Path(__file__).parents[1] / "tests/package/stable.json"
-#: What plug-ins import (docs/extending.md), beside `revise_captions` itself.
+EXTENDING = Path(__file__).parents[1] / "docs/extending.md"
+_IMPORT = re.compile(r"^from (revise_captions\.[\w.]+) import (.+)$", re.MULTILINE)
+#: What plug-ins are given and give back, beside what docs/extending.md imports.
 FOR_PLUGINS = {
     "revise_captions.records": (
-        "Attempt", "Evidence", "Fix", "ImageRef", "Label", "Rationale", "Record", "Revision",
-        "Sentence", "Span", "Unscored", "Verdict", "Why",
+        "Attempt", "Complaint", "Evidence", "Fix", "ImageRef", "Label", "Rationale", "Record",
+        "Revision", "Sentence", "Span", "Unscored", "Verdict", "Why",
     ),
     "revise_captions.errors": ("BadRecord", "EngineDead", "NothingJudged", "Reason", "UserError"),
-    "revise_captions.critic.protocol": ("Acceptance", "Critic"),
-    "revise_captions.reviser.protocol": ("Reviser",),
-    "revise_captions.engines.protocol": ("Engine",),
+    "revise_captions.critic.protocol": ("Critic", "ExplainRequest", "JudgeRequest"),
+    "revise_captions.reviser.protocol": ("Reviser", "RewriteRequest"),
+    "revise_captions.engines.protocol": ("Engine", "Failed", "Prompt", "Sampling"),
     "revise_captions.metrics.protocol": ("Metric",),
 }  # fmt: skip
 
@@ -37,17 +40,22 @@ FOR_PLUGINS = {
 def described(thing: Any) -> Any:
     """A function's signature; the values of an enumeration; a class's fields and methods."""
     if not inspect.isclass(thing):
-        return str(inspect.signature(thing))
+        return _signature(thing)
     if issubclass(thing, Enum):
         return {member.name: member.value for member in thing}
     own = {name: value for name, value in vars(thing).items() if not name.startswith("_")}
-    methods = {k: str(inspect.signature(v)) for k, v in own.items() if inspect.isfunction(v)}
+    methods = {k: _signature(v) for k, v in own.items() if inspect.isfunction(v)}
     computed = {
         name: str(inspect.signature(value.fget).return_annotation)
         for name, value in own.items()
         if isinstance(value, property) and value.fget
     }
     return {**_attributes(thing), **computed, **methods}
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    """As written, without the addresses that defaults have in this process."""
+    return re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(function)))
 
 
 def _attributes(thing: type) -> dict[str, str]:
@@ -64,12 +72,11 @@ def python() -> dict[str, Any]:
     """Every public name of the package and of what plug-ins import, by its full name."""
     import revise_captions
 
-    homes = {"revise_captions": tuple(revise_captions.__all__), **FOR_PLUGINS}
-    return {
-        f"{home}.{name}": described(getattr(import_module(home), name))
-        for home, names in homes.items()
-        for name in names
-    }
+    homes = [("revise_captions", tuple(revise_captions.__all__)), *FOR_PLUGINS.items()]
+    page = EXTENDING.read_text(encoding="utf-8")
+    homes += [(home, tuple(names.split(", "))) for home, names in _IMPORT.findall(page)]
+    named = sorted({(home, name) for home, names in homes for name in names})
+    return {f"{home}.{name}": described(getattr(import_module(home), name)) for home, name in named}
 
 
 def entry_points() -> dict[str, list[str]]:

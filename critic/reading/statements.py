@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
+from revise_captions.critic.reading.wordings import PRONOUNS
 from revise_captions.records import Fix, Span
 from revise_captions.text.content_words import content_keys, known_keys
 
@@ -28,7 +29,6 @@ _SPEAKS = re.compile(
     re.IGNORECASE,
 )
 _TRULY = re.compile(r"\b(?:actually|really|in fact|in reality|clearly),? ", re.IGNORECASE)
-_PRONOUNS = frozenset(("it", "they", "he", "she", "this", "that", "these", "those", "there"))
 _END = " .;!"
 
 
@@ -72,7 +72,7 @@ def fixes_of_statement(text: str, sentence: str) -> tuple[Fix, ...]:
 def _refers(wrong: str, right: str) -> bool:
     """Whether a difference is only another way to speak of the same thing: "it", "the thing"."""
     old, new = wrong.strip().casefold(), right.strip().casefold()
-    return new in _PRONOUNS or (old in _PRONOUNS and new.startswith("the "))
+    return new in PRONOUNS or (old in PRONOUNS and new.startswith("the "))
 
 
 def _content(text: str) -> set[str]:

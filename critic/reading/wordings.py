@@ -96,7 +96,7 @@ _PLAIN_TAIL = re.compile(
     re.IGNORECASE,
 )
 _FINITE = re.compile(rf"\b(?:{_IS}|i|it|we|can|cannot|should)\b", re.IGNORECASE)
-_PRONOUNS = frozenset(("it", "they", "he", "she", "this", "that", "these", "those", "there"))
+PRONOUNS = frozenset(("it", "they", "he", "she", "this", "that", "these", "those", "there"))
 _WORD = re.compile(r"\w")
 _QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|‘([^’\n]+)’|(?<!\w)'([^'\n]+)'(?!\w)")
 
@@ -142,7 +142,7 @@ def pairs(text: str) -> Iterator[NamedPair]:
             continue
         if words := re.search(r"(\w+)$", wrong):  # "a wooden one"
             right = re.sub(r"\bones?$", words[0], right) if " " in right else right
-        named = _WORD.search(wrong) and wrong.casefold() not in _PRONOUNS
+        named = _WORD.search(wrong) and wrong.casefold() not in PRONOUNS
         if named and _WORD.search(right) and not _JOINED.search(f"{wrong}\n{right}"):
             yield NamedPair(wrong, right, subject, exact, bare=first and said == right)
 

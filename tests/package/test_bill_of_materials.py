@@ -26,4 +26,7 @@ def test_a_part_has_what_its_packages_need_and_nothing_of_another_extra():
 def test_a_license_that_is_not_known_to_be_free_is_named():
     item = {"name": "torch", "version": "1", "licenses": [{"license": {"name": "Proprietary"}}]}
     assert unknown([item]) == ["torch 1: Proprietary"]
+    for name in ("Limited use", "MIT AND Proprietary", "GPL-3.0-only"):
+        one = {**item, "licenses": [{"expression": name}]}
+        assert unknown([one]) == [f"torch 1: {name}"]
     assert unknown([{**item, "licenses": MIT}, {**item, "name": "pycocoevalcap"}]) == []
