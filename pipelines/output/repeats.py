@@ -49,8 +49,7 @@ class Repeats:
         return [
             {"what": what, "text": text, "times": times, "of": known.total, "short": known.short}
             for what, known in self.found.items()
-            for text, times, places in _told(known, SHARES[what])
-            if places >= PLACES
+            for text, times, _ in _told(known, SHARES[what])
         ]
 
 
