@@ -50,7 +50,18 @@ class Ledger:
 
     def put(self, name: str, entry: LedgerEntry) -> None:
         self.entries[name] = entry
+        self.claim()
+
+    def claim(self) -> None:
+        """Writes the ledger, so that its folder is known as a recipe's from the first byte on."""
         write_json(self.path, {name: asdict(entry) for name, entry in self.entries.items()})
+
+
+def check_folder(folder: Path) -> None:
+    """Raises `UserError` where a folder has files, but neither a recipe's steps nor its pilot."""
+    ours = any((at / "steps.json").is_file() for at in (folder, folder / "pilot"))
+    if not ours and folder.exists() and any(folder.iterdir()):
+        raise UserError(f"{folder} exists, and no recipe wrote it", hint="choose another out")
 
 
 def stamp(path: Path | str) -> str:

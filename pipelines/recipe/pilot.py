@@ -17,7 +17,7 @@ from revise_captions.io.source import Source
 from revise_captions.pipelines.annotate.tasks.decided import ACCEPT
 from revise_captions.pipelines.explore.decisions import decisions_path
 from revise_captions.pipelines.output.writers import write_as_is
-from revise_captions.pipelines.recipe.ledger import Ledger, LedgerEntry, stamp
+from revise_captions.pipelines.recipe.ledger import Ledger, LedgerEntry, check_folder, stamp
 from revise_captions.pipelines.recipe.recipe import Recipe
 from revise_captions.pipelines.recipe.run import RecipeResult, digest_of, run_recipe
 from revise_captions.pipelines.recipe.steps import steps_folder, suffix_of_copies
@@ -56,7 +56,9 @@ def run_pilot(recipe: Recipe, size: int, seed: int) -> int:
     with closing(open_input(recipe.job.inputs, recipe.job.run.out)) as source:
         if not Path(recipe.job.run.out).resolve().parent.is_dir():
             raise UserError(f"there is no folder for {recipe.job.run.out}", hint="make it first")
+        check_folder(folder.parent)
         folder.mkdir(parents=True, exist_ok=True)
+        Ledger(folder).claim()
         sample = _sample(source, recipe, folder, size, seed)
         root = recipe.job.inputs.image_root or source.folder
         inner = _on(recipe, sample, folder, source)

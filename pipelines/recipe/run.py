@@ -17,7 +17,7 @@ from revise_captions.io.source import Source
 from revise_captions.layouts.style import OutputStyle
 from revise_captions.pipelines.job.verdict import exit_status
 from revise_captions.pipelines.output.writers import check_output
-from revise_captions.pipelines.recipe.ledger import Ledger, LedgerEntry, stamp
+from revise_captions.pipelines.recipe.ledger import Ledger, LedgerEntry, check_folder, stamp
 from revise_captions.pipelines.recipe.recipe import Recipe
 from revise_captions.pipelines.recipe.steps import RecipeStep, judged_by, steps_folder, steps_of
 from revise_captions.pipelines.report.results import check_report
@@ -112,8 +112,7 @@ def _check(recipe: Recipe, source: Source, folder: Path, force: bool) -> None:
         check_output(source, out, force=True, reads=reads, style=style)
     if job.run.report is not None:
         check_report(job.run.report, replace(job.run, force=force), reads)
-    if folder.exists() and not (folder / "steps.json").is_file() and any(folder.iterdir()):
-        raise UserError(f"{folder} exists, and no recipe wrote it", hint="choose another out")
+    check_folder(folder)
     entry = Ledger(folder).entries.get("write")
     hint = "--force writes it anew; or name another one"
     for out in filter(None, (job.run.out, select.rest)):

@@ -190,6 +190,20 @@ def test_a_pilot_says_what_the_whole_would_come_to(tmp_path, capsys):
         assert f"{100 * low:.1f} %" in said
         assert f"go on    {go_on}" in said
     assert asked(tmp_path) == calls
+    assert run(capsys)[0] == 0
+    assert len(read("out.jsonl")) == 70
+
+
+@pytest.mark.parametrize("pilot", [(), ("--pilot", 20)])
+def test_a_strangers_folder_beside_out_is_left_alone(tmp_path, capsys, pilot):
+    make("jsonl", tmp_path)
+    write('in = "in.jsonl"\nout = "out.jsonl"\n')
+    Path("out.jsonl.steps").mkdir()
+    Path("out.jsonl.steps/precious").write_text("mine")
+    code_, _, said = run(capsys, *pilot)
+    assert code_ == 2
+    assert "no recipe wrote it" in said
+    assert [path.name for path in Path("out.jsonl.steps").iterdir()] == ["precious"]
 
 
 def test_the_interval_is_that_of_clopper_and_pearson():
