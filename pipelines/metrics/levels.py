@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -28,11 +28,15 @@ from revise_captions.stats.correlations import (
     KINDS,
     accuracy_of_differences,
     correlation,
+    unexplained,
+    within_groups,
 )
 from revise_captions.stats.leaderboard import keys_of, resamples
 from revise_captions.stats.paired_tests import (
     bounds,
+    compared_sums,
     measured,
+    measured_sums,
     ranks,
     standardized,
     unchanged,
@@ -40,13 +44,16 @@ from revise_captions.stats.paired_tests import (
 
 Floats = npt.NDArray[np.float64]
 SHARE = "factual share"
-_CORRELATIONS = tuple(
-    FigureSpec(
-        kind,
-        partial(correlation, kind),
-        standardized if kind == "pearson" else ranks,
-    )
-    for kind in KINDS
+_CORRELATIONS = (
+    *(
+        FigureSpec(
+            kind,
+            partial(correlation, kind),
+            standardized if kind == "pearson" else ranks,
+        )
+        for kind in KINDS
+    ),
+    FigureSpec("1 − R²", unexplained, unchanged, "of raw scores, lower is better"),
 )
 
 
@@ -200,7 +207,7 @@ def judged_by_people(examples: Sequence[Example], *, each: bool) -> list[RatedCa
 def segment_level(
     judged: RatedCaptions, metrics: Sequence[Scores], replicates: int, *, each: bool
 ) -> list[Figure]:
-    """Correlations over captions, and pairwise accuracy within images."""
+    """Correlations and 1 − R² over captions; sample-wise τ, pairwise accuracy within images."""
     columns = caption_columns(judged, metrics)
     images = [example.image for example in judged.examples]
     axis = f"pooled over {'ratings' if each else 'captions'}, {judged.axis}"
@@ -213,7 +220,43 @@ def segment_level(
         axis=axis,
         replicates=replicates,
     )
+    found += _by_image(columns, judged, images, replicates)
     return found + _within_images(columns, judged, images, replicates)
+
+
+def _by_image(
+    columns: Sequence[Column], judged: RatedCaptions, images: Sequence[str], replicates: int
+) -> list[Figure]:
+    """Sample-wise τ: Kendall's τ-b among the captions of each image, averaged over images."""
+    found: list[Figure] = []
+    first: dict[str, float] = {}
+    for column in columns:
+        kept = np.isfinite(column.scores)
+        names = [image for image, known in zip(images, kept, strict=True) if known]
+        taus = within_groups("kendall-b", column.scores[kept], judged.human[kept], names)
+        own = {image: tau for image, tau in taus.items() if np.isfinite(tau)}
+        one = measured_sums(_mean, _summands(own, own), list(own), replicates)
+        axis = f"mean over images, {judged.axis}"
+        figure = from_measured(one, "segment", "sample-wise τ-b", axis, column.metric)
+        if left_out := len(taus) - len(own):
+            note = f"{left_out:,} images left out: one caption, or scores that do not vary"
+            figure = replace(figure, note=note)
+        if found:
+            both = [image for image in first if image in own]
+            sums = _summands(first, both), _summands(own, both)
+            figure = tested(figure, compared_sums(_mean, *sums, both, replicates=replicates))
+        first = first if found else own
+        found.append(figure)
+    return found
+
+
+def _summands(values: Mapping[str, float], images: Iterable[str]) -> Floats:
+    """Each image's value beside 1, to be summed: shape (images, 2)."""
+    return np.array([(values[image], 1.0) for image in images]).reshape(-1, 2)
+
+
+def _mean(sums: Floats) -> float:
+    return float(sums[0] / sums[1]) if sums[1] else float("nan")
 
 
 def caption_columns(judged: RatedCaptions, metrics: Sequence[Scores]) -> list[Column]:

@@ -187,10 +187,28 @@ def test_segments_are_correlated_as_scipy_does_it(folder):
         assert (figure["rows"], figure["units"]) == (18, 6)
     # within an image the metric is people's own order: all pairs, ties too
     assert value(found, axis="within images, quality") == 1
+    assert value(found, name="sample-wise τ-b") == 1
+    assert value(found, name="1 − R²") == pytest.approx(
+        sum((p - m) ** 2 for p, m in zip(people, metric, strict=True))
+        / sum((m - sum(metric) / 18) ** 2 for m in metric)
+    )
     each = run(folder, scores_csv(folder), only=("segment",), ratings="each")
     (figure,) = figures(each, name="pearson")
     assert (figure["axis"], figure["rows"]) == ("pooled over ratings, quality", 36)
     assert figure["value"] < value(found, name="pearson", axis=axis)
+
+
+def test_images_whose_scores_do_not_vary_are_left_out_and_counted(folder):
+    rows = [{"id": row["id"], "score": k if "-1" in row["id"] else 0}
+            for k, row in enumerate(captions())]  # fmt: skip
+    path = write(folder / "flat.jsonl", rows)
+    found = run(folder, scores_csv(folder), path, "floor:length", only=("segment",))
+    first, flat, length = figures(found, name="sample-wise τ-b")
+    assert (first["rows"], first["note"]) == (6, "")
+    # in image 1 later rows score higher, and people's 5.5, 3.5, 1.5 fall
+    assert (flat["value"], flat["rows"], flat["note"][:17]) == (-1, 1, "5 images left out")
+    assert flat["difference"][0] == 2
+    assert (length["value"], length["note"][:17]) == (None, "6 images left out")
 
 
 def test_the_floor_of_captions_is_that_the_longer_is_better(folder):

@@ -17,11 +17,12 @@ from revise_captions.stats.correlations import (
     KINDS,
     accuracy_of_differences,
     correlation,
-    grouped,
     pairwise_accuracy,
     row_correlations,
     soft_pairwise_accuracy,
     threshold_for_tie_rate,
+    unexplained,
+    within_groups,
 )
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -245,7 +246,18 @@ def test_soft_pairwise_accuracy_of_equals_and_opposites():
     assert soft_pairwise_accuracy(gaps, human) > 0.9
 
 
-def test_the_mean_within_groups_says_what_it_left_out():
-    x, y = [1, 2, 3, 5, 6, 9, 9], [1, 2, 3, 2, 1, 4, 5]
-    mean, counted_in, left_out = grouped("kendall-b", x, y, [0, 0, 0, 1, 1, 2, 2])
-    assert (mean, counted_in, left_out) == (0.0, 2, 1)
+def test_correlations_within_groups():
+    x, y = [1, 2, 3, 5, 6, 9, 9, 4], [1, 2, 3, 2, 1, 4, 5, 4]
+    found = within_groups("kendall-b", x, y, list("aaabbccd"))
+    assert list(found.values()) == pytest.approx([1, -1, math.nan, math.nan], nan_ok=True)
+    assert within_groups("kendall-b", [], [], []) == {}
+
+
+def test_what_is_unexplained_is_scikit_learns():
+    from sklearn.metrics import r2_score
+
+    metric, human = np.random.default_rng(0).random((2, 20))
+    assert unexplained(metric, human) == pytest.approx(1 - r2_score(metric, human))
+    # Σ(h − m)² = 1 + 0 + 1, Σ(m − 1)² = 1 + 0 + 1
+    assert unexplained([0, 1, 2], [1, 1, 1]) == 1
+    assert math.isnan(unexplained([2, 2], [1, 3]))

@@ -16,6 +16,7 @@ NaN or too few values give NaN, never an exception or a guess.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -257,10 +258,12 @@ def _p_values(differences: Floats, signs: Floats) -> Floats:
     return np.asarray((flipped >= differences.sum(axis=1) - slack).mean(axis=0))
 
 
-def grouped(
-    kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike
-) -> tuple[float, int, int]:
-    """The mean correlation within groups, such as images.
+def within_groups(
+    kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike, groups: Sequence[str]
+) -> dict[str, float]:
+    """The correlation within each group, such as the captions of an image.
+
+    Their mean is the sample-wise τ of DCScore's Table 1.
 
     Args:
         kind: As for `correlation`.
@@ -269,14 +272,30 @@ def grouped(
         groups: The group of each item.
 
     Returns:
-        The mean, the number of groups in it, and the number left out because they have no
-        correlation: one item, or scores that do not vary.
+        By group; NaN for one that has no correlation: one item, or scores that do not vary.
     """
     a, b = _pair(x, y)
-    labels = np.unique(np.asarray(groups), return_inverse=True)[1]
+    names, labels = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)
     order = np.argsort(labels, kind="stable")
-    ends = np.flatnonzero(np.diff(labels[order])) + 1
-    found = [correlation(kind, a[part], b[part]) for part in np.split(order, ends)]
-    known = [value for value in found if np.isfinite(value)]
-    mean = float(np.mean(known)) if known else float("nan")
-    return mean, len(known), len(found) - len(known)
+    parts = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(a) else []
+    found = [correlation(kind, a[part], b[part]) for part in parts]
+    return dict(zip(map(str, names), found, strict=True))
+
+
+def unexplained(metric: npt.ArrayLike, human: npt.ArrayLike) -> float:
+    """1 − R² of raw scores: Σ(h − m)² / Σ(m − mean m)², as in DCScore's Table 1.
+
+    scikit-learn's 1 − `r2_score(metric, human)`. The paper has no formula; its 3.3e7 for CIDEr,
+    whose scores of long captions hardly vary, says that the metric's variance stands below. It
+    depends on both scales: bring people's scores to the metric's own.
+
+    Args:
+        metric: The metric's score of each item.
+        human: People's score of each item.
+
+    Returns:
+        0 or more, lower is better; NaN for fewer than two items, or a metric that does not vary.
+    """
+    m, h = _pair(metric, human)
+    spread = float(((m - m.mean()) ** 2).sum()) if len(m) > 1 else 0.0
+    return float(((h - m) ** 2).sum()) / spread if spread > 0 else float("nan")
