@@ -112,6 +112,8 @@ def _figures(
             found += levels.segment_level(judged, metrics, options.replicates, each=options.each)
         if "system" in options.levels:
             found += systems.system_level(judged, metrics, options.replicates)
+    if "system" in options.levels:
+        found += systems.pooled_shares(examples, metrics, options.replicates)
     if "preference" in options.levels and preferences and metrics:
         found += preference_level(preferences, metrics, options.replicates)
     if "spans" in options.levels:

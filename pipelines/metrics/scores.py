@@ -74,6 +74,7 @@ class Scores:
         of_captions: Whether sentence scores say anything about whole captions.
         probabilities: Whether scores in [0, 1] are probabilities.
         aspects: Of captions by one criterion, such as `mistakes`: by criterion and id.
+        counts: Of shares that are pooled over captions: by share and id.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Scores:
     probabilities: bool = True
     omissions: Mapping[str, tuple[ScoredSpan, ...]] = field(default_factory=dict)
     aspects: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    counts: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
 
     @property
     def scores_captions(self) -> bool:
@@ -177,6 +179,10 @@ def of_metric(name: str, metric: Metric, examples: Sequence[Example], folder: Pa
         aspects={
             axis: {e.id: s.aspects.get(axis) for e, s in both}
             for axis in dict.fromkeys(axis for score in found for axis in score.aspects)
+        },
+        counts={
+            share: {e.id: s.counts[share] for e, s in both if share in s.counts}
+            for share in dict.fromkeys(share for score in found for share in score.counts)
         },
     )
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from revise_captions.benchmarks.types import Example
 from revise_captions.pipelines.metrics.estimates import (
     Column,
     Figure,
+    from_measured,
     from_resamples,
     swap_test,
     tested,
@@ -26,7 +28,7 @@ from revise_captions.stats.correlations import (
     soft_pairwise_accuracy,
 )
 from revise_captions.stats.leaderboard import keys_of, resamples
-from revise_captions.stats.paired_tests import Compared, standardized, units_of
+from revise_captions.stats.paired_tests import Compared, measured_sums, standardized, units_of
 
 Floats = npt.NDArray[np.float64]
 #: Resamples of soft pairwise accuracy, each of which is a permutation test itself.
@@ -191,6 +193,27 @@ def _soft(sums: Floats, keys: npt.NDArray[np.uint64]) -> tuple[float, Floats, st
         spread.append(soft_pairwise_accuracy(metric[:, chosen], human[:, chosen], resamples=_SOFT))
     value = soft_pairwise_accuracy(metric, human)
     return value, np.array(spread), f"interval from {_SOFT} resamples"
+
+
+def pooled_shares(
+    examples: Sequence[Example], metrics: Sequence[Scores], replicates: int
+) -> list[Figure]:
+    """Shares that a metric counts over captions, such as CHAIR_i, also of each captioner."""
+    captioners = sorted({example.captioner for example in examples} - {""})
+    found = []
+    for metric in metrics:
+        for share, counts in metric.counts.items():
+            for captioner in ("", *(captioners if len(captioners) > 1 else ())):
+                own = [e for e in examples if e.id in counts and captioner in ("", e.captioner)]
+                table = np.array([counts[e.id] for e in own]).reshape(-1, 2)
+                one = measured_sums(_share, table, [e.image for e in own], replicates)
+                axis = "pooled over captions"
+                found.append(from_measured(one, "system", share, axis, metric.name, captioner))
+    return found
+
+
+def _share(sums: Floats) -> float:
+    return float(sums[0] / sums[1]) if sums[1] else float("nan")
 
 
 def system_table(judged: RatedCaptions, metrics: Sequence[Scores]) -> list[dict[str, object]]:

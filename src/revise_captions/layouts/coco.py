@@ -49,7 +49,7 @@ def coco_rows(path: Path, name: str) -> Iterator[Row | BadRow]:
     `line` is the annotation's number in the list. One whose image is not in `images` is a bad row.
     """
     known = images_of(path, name)
-    for annotation in _list(path, name, ANNOTATIONS):
+    for annotation in listed(path, name, ANNOTATIONS):
         yield annotation if isinstance(annotation, BadRow) else with_image(annotation, known, name)
 
 
@@ -67,7 +67,7 @@ def with_image(annotation: Row, known: Mapping[Any, str], name: str) -> Row | Ba
 def images_of(path: Path, name: str) -> dict[Any, str]:
     """File name, or address, of every image by its id."""
     known = {}
-    for row in _list(path, name, IMAGES):
+    for row in listed(path, name, IMAGES):
         data = row.data if isinstance(row, Row) else {}
         where = data.get("file_name") or data.get("coco_url")
         if isinstance(where, str) and isinstance(data.get("id"), str | int):
@@ -75,7 +75,7 @@ def images_of(path: Path, name: str) -> dict[Any, str]:
     return known
 
 
-def _list(path: Path, name: str, wanted: str) -> Iterator[Row | BadRow]:
+def listed(path: Path, name: str, wanted: str) -> Iterator[Row | BadRow]:
     text = Text(path, name)
     for key in members(text):
         if key == wanted and text.peek() == "[":

@@ -119,6 +119,8 @@ class MetricScore:
         aspects: Its scores by one criterion, such as `mistakes`; higher is better.
         spans: Parts of the text, as far as it looks at them singly; None: it does not.
         omissions: The same of the first reference.
+        counts: Shares that are pooled over texts, such as CHAIR_i: this text's part of what is
+            counted, and of what it is counted among.
     """
 
     value: float | None
@@ -127,6 +129,7 @@ class MetricScore:
     aspects: Mapping[str, float | None] = field(default_factory=dict)
     spans: tuple[ScoredSpan, ...] | None = None
     omissions: tuple[ScoredSpan, ...] | None = None
+    counts: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 class Metric(Protocol):
