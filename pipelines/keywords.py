@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,9 +53,21 @@ class Options(TypedDict, total=False):
     guard: Guard | None
 
 
+#: What stands for an option of the command in a call, longer names first: some begin like others.
+_ARGUMENTS = {
+    f"--{name.replace('_', '-')}": f"`{name}`"
+    for name in sorted(("critic", "reviser", *Options.__annotations__), key=len, reverse=True)
+}
+
+
 def as_arguments(text: str) -> str:
-    """A message of the command in a function's words: `image_root` instead of `--image-root`."""
-    return re.sub(r"--([a-z]+(?:-[a-z]+)*)", lambda flag: f"`{flag[1].replace('-', '_')}`", text)
+    """A message of the command in a function's words: `image_root` instead of `--image-root`.
+
+    Options that no argument stands for, and other programs' own, stay as they are.
+    """
+    for option, argument in _ARGUMENTS.items():
+        text = text.replace(option, argument)
+    return text
 
 
 @contextmanager
