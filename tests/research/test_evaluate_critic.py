@@ -37,7 +37,7 @@ def test_intervals_are_over_captions():
 
 
 def fate(before: Truth, after: Truth | None, *, flagged: bool = True) -> Fate:
-    return Fate(before, after, flagged, True, after is Truth.TRUE, "a")
+    return Fate(before, after, flagged, True, after is Truth.TRUE)
 
 
 def test_what_the_loop_did_is_counted_by_hand():

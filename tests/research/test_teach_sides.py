@@ -1,4 +1,4 @@
-"""`teach_sides.py` on a tiny checkpoint: columns come back, questions are the critic's."""
+"""`teach_sides.py` on a tiny checkpoint: its questions are the critic's."""
 
 from __future__ import annotations
 
@@ -43,32 +43,6 @@ def checkpoint(tmp_path_factory):
 def learned(model: PaliGemmaForConditionalGeneration) -> torch.Tensor:
     tower = model.model.vision_tower
     return getattr(tower, "vision_model", tower).embeddings.position_embedding.weight
-
-
-def told(sides, pupil, pictures, axis: int) -> float:
-    """R² of rows or columns."""
-    with torch.no_grad():
-        features = pupil.features(pictures)
-    target = sides.patch_positions(features.shape[1]).repeat(len(pictures), 1)[:, axis]
-    return sides.regression(features.flatten(0, 1), target)[1]
-
-
-def test_columns_that_were_forgotten_come_back_and_rows_stay(sides, checkpoint):
-    pictures = [pixels for pixels, _ in islice(sides.sided("validation", 64), 40)]
-    pupil = sides.Pupil(checkpoint)
-    with torch.no_grad():
-        table = learned(pupil.model)
-        table.copy_(table.view(4, 4, -1).mean(1, keepdim=True).expand(-1, 4, -1).reshape(16, -1))
-    before = [told(sides, pupil, pictures, axis) for axis in (0, 1)]
-    assert before[1] < 0.5
-    torch.manual_seed(0)
-    sides.restore_columns(pupil, pictures)
-    after = [told(sides, pupil, pictures, axis) for axis in (0, 1)]
-    assert after[1] > 0.8
-    assert after[0] > before[0] - 0.1
-    kept = learned(pupil.model).clone()
-    sides.restore_columns(pupil, pictures)  # there is nothing more to do
-    assert torch.equal(learned(pupil.model), kept)
 
 
 def test_questions_have_the_answers_that_the_critic_gives_them_one_by_one(sides, checkpoint):

@@ -6,7 +6,7 @@ deletion, and a sentence whose context changed are all measured in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.pipelines.draft import new_draft
 from revise_captions.pipelines.job import rounds
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
-from revise_captions.records import Label, Rationale, Unscored, Verdict, label_of
+from revise_captions.records import Label, Rationale, Span, Unscored, Verdict, label_of
 from revise_captions.reviser.protocol import Reviser
 from scripts.research.frame.figures import share_of_hits
 from scripts.research.frame.held_out import Item
@@ -77,41 +77,56 @@ class Fate:
     flagged: bool
     rewritten: bool
     critic_after: bool
-    captioner: str
+
+
+def drafts(
+    items: Sequence[Item], models: LoadedModels, settings: RevisionSettings
+) -> Iterator[tuple[Item, rounds.Draft]]:
+    """Every caption with what became of it, window by window as in a real run."""
+    for start in range(0, len(items), WINDOW):
+        window = items[start : start + WINDOW]
+        opened = [new_draft(item.image, item.text, item.spans) for item in window]
+        yield from zip(window, run_stages(opened, models, settings), strict=True)
+
+
+def truths_after(
+    item: Item, draft: rounds.Draft
+) -> tuple[str, list[tuple[Span | None, Truth | None]]]:
+    """The revised caption, and of each sentence what stands in its place: where, and its truth."""
+    present, spans = rounds.compose(draft.caption, draft.sentences)
+    return present, [
+        (
+            span,
+            None if span is None else oracle(item.scene, present[: span.start], span.of(present)),
+        )
+        for span in spans
+    ]
 
 
 def run_loop(
     items: Sequence[Item], critic: Critic, reviser: Reviser, settings: RevisionSettings
 ) -> list[list[Fate]]:
-    """The fates of every caption's sentences, window by window as in a real run."""
-    tools = LoadedModels(critic, reviser, "")
-    fates: list[list[Fate]] = []
-    for start in range(0, len(items), WINDOW):
-        window = items[start : start + WINDOW]
-        drafts = [new_draft(item.image, item.text, item.spans) for item in window]
-        for item, draft in zip(window, run_stages(drafts, tools, settings), strict=True):
-            fates.append(_fates(item, draft, critic.threshold))
-    return fates
+    """The fates of every caption's sentences."""
+    models = LoadedModels(critic, reviser, "")
+    return [
+        _fates(item, draft, critic.threshold) for item, draft in drafts(items, models, settings)
+    ]
 
 
 def _fates(item: Item, draft: rounds.Draft, threshold: float) -> list[Fate]:
-    present, spans = rounds.compose(draft.caption, draft.sentences)
-    fates = []
-    for labeled, sentence, span in zip(item.sentences, draft.sentences, spans, strict=True):
-        after = None
-        if span is not None:
-            after = oracle(item.scene, present[: span.start], span.of(present))
-        fates.append(
-            Fate(
-                labeled.truth,
-                after,
-                bool(sentence.attempts) or _nonfactual(sentence.verdict, threshold),
-                sentence.accepted is not None and not sentence.dropped,
-                span is not None and not _nonfactual(sentence.now, threshold),
-                item.captioner,
-            )
+    _, found = truths_after(item, draft)
+    return [
+        Fate(
+            labeled.truth,
+            after,
+            bool(sentence.attempts) or _nonfactual(sentence.verdict, threshold),
+            sentence.accepted is not None and not sentence.dropped,
+            span is not None and not _nonfactual(sentence.now, threshold),
         )
-    return fates
+        for labeled, sentence, (span, after) in zip(
+            item.sentences, draft.sentences, found, strict=True
+        )
+    ]
 
 
 def _nonfactual(verdict: Verdict, threshold: float) -> bool:

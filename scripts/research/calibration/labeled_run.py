@@ -4,15 +4,14 @@
 
 Writes what `captions calibrate` reads: `validation.jsonl` with the captions as they were written
 and, apart, with the accepted rewrites in the captions that they made; `data.json` with the run's
-signature; the pictures. `fates.jsonl` has for each caption its captioner, and for each sentence
-what the critic and the oracle said before and after, for `scripts.research.calibration.coverage`.
+signature; the pictures.
 
 A rewrite that the oracle cannot read counts as wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,52 +20,18 @@ import click
 from revise_captions.critic.load import load_critic
 from revise_captions.errors import UserError
 from revise_captions.io.writing import check_new_folder, write_json, write_json_lines
-from revise_captions.picturebook.oracle.truth import Truth, oracle
-from revise_captions.pipelines.draft import Draft, compose, new_draft
+from revise_captions.picturebook.oracle.truth import Truth
+from revise_captions.pipelines.draft import Draft
 from revise_captions.pipelines.job.models import named_settings
-from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
+from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
 from revise_captions.records import Span
 from revise_captions.reviser.load import load_reviser
 from revise_captions.signature import signature
+from scripts.research.bundled_models.job_figures import drafts, truths_after
 from scripts.research.frame.held_out import Item, held_out
 
-WINDOW = 64
 #: Scenes of the split "test" that no other command draws.
 FIRST = 700_000
-
-
-def drafts(
-    items: Sequence[Item], models: LoadedModels, settings: RevisionSettings
-) -> Iterator[tuple[Item, Draft]]:
-    """Every caption with what became of it."""
-    for start in range(0, len(items), WINDOW):
-        window = items[start : start + WINDOW]
-        opened = [new_draft(item.image, item.text, item.spans) for item in window]
-        yield from zip(window, run_stages(opened, models, settings), strict=True)
-
-
-def fate_of(item: Item, draft: Draft) -> tuple[list[dict[str, Any]], str, Sequence[Span | None]]:
-    """Each sentence's fate, and the revised caption with its spans.
-
-    `p` and `true` of the sentence as written; `accepted`: whether a rewrite stands; `p_after` and
-    `true_after` of what stands in its place, None where nothing does.
-    """
-    present, spans = compose(draft.caption, draft.sentences)
-    rows: list[dict[str, Any]] = []
-    for labeled, sentence, span in zip(item.sentences, draft.sentences, spans, strict=True):
-        after = None
-        if span is not None:
-            after = oracle(item.scene, present[: span.start], span.of(present))
-        rows.append(
-            {
-                "p": sentence.verdict.p_factual,
-                "true": labeled.truth is not Truth.FALSE,
-                "accepted": sentence.accepted is not None and span is not None,
-                "p_after": None if span is None else sentence.now.p_factual,
-                "true_after": None if after is None else after in (Truth.TRUE, Truth.NOTHING),
-            }
-        )
-    return rows, present, spans
 
 
 def _row(image: str, caption: str, sentences: list[dict[str, Any]]) -> dict[str, Any]:
@@ -77,23 +42,18 @@ def _label(span: Span, true: bool, **more: bool) -> dict[str, Any]:
     return {**span._asdict(), "label": "factual" if true else "nonfactual", **more}
 
 
-def labeled(
-    item: Item, image: str, fates: Sequence[Mapping[str, Any]], caption: str,
-    spans: Sequence[Span | None],
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+def labeled(item: Item, image: str, draft: Draft) -> Iterator[dict[str, Any]]:
     """The caption as written, and the revised one with its accepted rewrites."""
-    yield _row(
-        image,
-        item.text,
-        [_label(s, f["true"]) for s, f in zip(item.spans, fates, strict=True)],
-    )
+    written = [_label(one.span, one.truth is not Truth.FALSE) for one in item.sentences]
+    yield _row(image, item.text, written)
+    present, after = truths_after(item, draft)
     rewrites = [
-        _label(span, fate["true_after"], rewritten=True)
-        for span, fate in zip(spans, fates, strict=True)
-        if span is not None and fate["accepted"]
+        _label(span, truth in (Truth.TRUE, Truth.NOTHING), rewritten=True)
+        for sentence, (span, truth) in zip(draft.sentences, after, strict=True)
+        if span is not None and sentence.accepted is not None
     ]
     if rewrites:
-        yield _row(image, caption, rewrites)
+        yield _row(image, present, rewrites)
 
 
 @click.command()
@@ -113,16 +73,12 @@ def main(out: Path, critic: str, scenes: int, first: int) -> None:
     models = LoadedModels(loaded, reviser, signature(named))
     (out / "images").mkdir(parents=True)
     rows: list[dict[str, Any]] = []
-    fates: list[dict[str, Any]] = []
-    for number, (item, draft) in enumerate(drafts(held_out("test", scenes, first=first), models,
-                                                  settings)):  # fmt: skip
+    revised = drafts(held_out("test", scenes, first=first), models, settings)
+    for number, (item, draft) in enumerate(revised):
         image = f"images/{number:06}.png"
         item.image.save(out / image)
-        found, caption, spans = fate_of(item, draft)
-        rows += labeled(item, image, found, caption, spans)
-        fates.append({"captioner": item.captioner, "sentences": found})
+        rows += labeled(item, image, draft)
     write_json_lines(out / "validation.jsonl", rows)
-    write_json_lines(out / "fates.jsonl", fates)
     about = {"name": f"picture book, {scenes} scenes from {first}", "signature": models.signature}
     write_json(out / "data.json", about)
     click.echo(f"{scenes} captions in {out}")

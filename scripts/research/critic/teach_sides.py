@@ -8,14 +8,9 @@ whatever the picture shows, and no single question moves it much. Alone, it is l
 hundred steps. Every step asks about new pictures, whether a thing is on the left or the right and
 which of two things is further left; everything learns.
 
-A tower that has lost its columns gets them back first. Towers trained before
-`dense_labels.Heads` asked for positions did: a thing looks the same in every column. The position
-embeddings get a smooth code of the column, in directions that they do not use, and the projector a
-map from what arrives of it to the words “left” and “right”, as `finetune.align` starts new models.
-
 The critic that is written must be trained further: it has forgotten a little of everything else,
-and its gate, threshold and calibration are the old ones. Prints how well a ridge regression tells
-rows and columns from the tower's features, the loss, and ROC-AUC on validation scenes.
+and its gate, threshold and calibration are the old ones. Prints the loss, and ROC-AUC on validation
+scenes.
 """
 
 from __future__ import annotations
@@ -29,7 +24,6 @@ from pathlib import Path
 import click
 import numpy as np
 import torch
-from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
 from torch.nn.functional import binary_cross_entropy_with_logits
 from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
@@ -56,7 +50,6 @@ from revise_captions.critic.paligemma.packing import (
     question,
 )
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
-from revise_captions.finetune.models.dense_labels import patch_positions
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.language.auxiliary_sentences import (
     AuxiliarySentence,
@@ -65,12 +58,6 @@ from revise_captions.picturebook.language.auxiliary_sentences import (
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.records import Span
 
-#: Size of the code, beside the learned position embeddings' own (their norm is about 4).
-CODE = 5.0
-#: Length of the step from "left" to "right" that the projector adds, in the words' own.
-WORDS = 2.0
-#: R² of columns from which on nothing is added.
-ENOUGH = 0.8
 QUESTIONS = {"relation": 2.0, "place": 1.0}
 #: Pictures of a step, and questions about each.
 PICTURES, EACH = 16, 4
@@ -133,54 +120,6 @@ def truths(asked: Sequence[Asked]) -> list[float]:
     return [float(one.factual) for _, made in asked for one in made]
 
 
-def column_code(columns: int) -> torch.Tensor:
-    """(columns, 4): the column itself, then three waves, ever smaller."""
-    x = torch.linspace(-1, 1, columns)
-    waves = [torch.cos(torch.pi * x), torch.sin(torch.pi * x), torch.cos(2 * torch.pi * x)]
-    code = torch.stack([x / x.std(), *(2**0.5 * wave for wave in waves)], 1)
-    return code * torch.tensor([1.0, 0.5, 0.5, 0.25])
-
-
-def regression(features: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, float]:
-    """Ridge weights from features (n, hidden) to the target (n,), and their R²."""
-    x, y = features.double().numpy(), target.numpy()
-    fitted = Ridge(1e-3 * len(x) * x.var(0).mean()).fit(x, y)
-    return torch.from_numpy(fitted.coef_).float(), float(fitted.score(x, y))
-
-
-@torch.no_grad()
-def restore_columns(pupil: Pupil, pictures: Sequence[Pixels]) -> None:
-    """Adds the code and the projector's map, where columns cannot be told."""
-    place = patch_positions(image_tokens(pupil.model)).repeat(len(pictures), 1)
-
-    def told() -> tuple[torch.Tensor, torch.Tensor, float]:
-        flat = pupil.features(pictures).flatten(0, 1)
-        rows = regression(flat, place[:, 0])[1]
-        weights, columns = regression(flat, place[:, 1])
-        click.echo(f"R² of rows {rows:.3f}, of columns {columns:.3f}")
-        return flat, weights, columns
-
-    if told()[2] >= ENOUGH:
-        return
-    tower = pupil.model.model.vision_tower
-    learned = getattr(tower, "vision_model", tower).embeddings.position_embedding.weight
-    unused = torch.linalg.svd((learned - learned.mean(0)).double()).Vh[len(learned) :].float()
-    chosen = unused[torch.randperm(len(unused))[:4]]
-    side = round(len(learned) ** 0.5)
-    learned += CODE * (column_code(side) @ chosen).repeat(side, 1)
-    flat, weights, _ = told()
-    embed = pupil.model.model.language_model.embed_tokens
-
-    def word(text: str) -> torch.Tensor:
-        ids = list(pupil.codec.text(text))
-        return embed.weight[ids].sum(0) * embed.embed_scale / len(ids) ** 0.5
-
-    step = WORDS * (word(" right") - word(" left"))
-    linear = pupil.model.model.multi_modal_projector.linear
-    linear.weight += torch.outer(step, weights)
-    linear.bias -= step * (weights @ flat.mean(0))
-
-
 def teach(pupil: Pupil, steps: int, rate: float, tests: Sequence[Asked]) -> None:
     """AdamW with 30 steps of warmup; prints the loss and the tests' ROC-AUC every 25 steps."""
     optimizer = torch.optim.AdamW(pupil.model.parameters(), lr=rate, betas=(0.9, 0.98))
@@ -218,7 +157,6 @@ def main(checkpoint: Path, out: Path, steps: int, learning_rate: float, seed: in
     pupil = Pupil(checkpoint)
     source = sided("validation", pupil.size)
     tests = [next(source) for _ in range(TESTS)]
-    restore_columns(pupil, [pixels for pixels, _ in tests])
     teach(pupil, steps, learning_rate, tests)
     skip = shutil.ignore_patterns("training")
     shutil.copytree(checkpoint, out, ignore=skip, dirs_exist_ok=True)

@@ -31,9 +31,9 @@ from revise_captions.critic.paligemma.image_prefetch import (
 )
 from revise_captions.errors import UserError
 from revise_captions.finetune.data.image_cache import augmented
+from scripts.research.domain_gate.ood_generators.altered import ALTERED
 from scripts.research.domain_gate.ood_generators.families import (
     FAMILIES,
-    KINDS,
     family_of,
     outlier,
 )
@@ -85,7 +85,7 @@ def worn_pixels(path: Path, size: int) -> Pixels:
     return augmented(data, size, random.Random(str(path.name)).randrange(2**31))
 
 
-def foreign_pixels(number: int, size: int, without: tuple[str, ...]) -> Pixels:
+def foreign_pixels(number: int, size: int, without: tuple[str, ...] = ()) -> Pixels:
     """Outlier number `number`, every third of them worn."""
     image = outlier(number, family_of(number, without))
     if number % 3:
@@ -232,34 +232,29 @@ def limit_of(home: Floats, foreign: Floats) -> float:
     return min(low, (float(np.quantile(home, EDGE)) + high) / 2)
 
 
-def fit(
-    reader: Reader, data: Path, *, images: int, outliers: int, without: tuple[str, ...] = ()
-) -> DomainGate:
+def fit(reader: Reader, data: Path, *, images: int, outliers: int) -> DomainGate:
     """A gate for the critic of `reader`, fitted on `images` images of `data` and as many worn."""
     paths = image_paths(data, "train")
     count = min(images, len(paths))
     spread = [paths[i] for i in np.linspace(0, len(paths) - 1, count, dtype=int)]
     aside, kept = spread[::5], [path for i, path in enumerate(spread) if i % 5]
-    alien = partial(foreign_pixels, without=without)
     some = kept[:: max(1, len(kept) // 512)]
-    first = [*reader.features(clean_pixels, some), *reader.features(alien, range(512))]
+    first = [*reader.features(clean_pixels, some), *reader.features(foreign_pixels, range(512))]
     basis = basis_of(np.concatenate(first))
 
     def projected(make: Callable[..., Pixels], items: Sequence[object]) -> NDArray[np.float16]:
         return np.concatenate([basis(part) for part in reader.features(make, items)])
 
     home = np.concatenate([projected(clean_pixels, kept), projected(worn_pixels, kept)])
-    foreign = projected(alien, range(512, 512 + outliers))
+    foreign = projected(foreign_pixels, range(512, 512 + outliers))
     weights = train(Patches(home, foreign), steps=max(200, 8 * (len(home) + len(foreign)) // 160))
     draft = gate_of(basis, weights, 0.0)
-    return replace(draft, limit=limit_for(draft, reader, aside, without))
+    return replace(draft, limit=limit_for(draft, reader, aside))
 
 
-def limit_for(
-    gate: DomainGate, reader: Reader, home: Sequence[Path], without: tuple[str, ...] = ()
-) -> float:
+def limit_for(gate: DomainGate, reader: Reader, home: Sequence[Path]) -> float:
     """The limit by images that `gate` was not fitted on: `home`, clean and worn, and ASIDE."""
-    whole = partial(foreign_pixels, without=(*KINDS["altered"], *without))
+    whole = partial(foreign_pixels, without=tuple(ALTERED))
 
     def scores(make: Callable[..., Pixels], items: Sequence[object]) -> Floats:
         return np.concatenate([gate.score(part) for part in reader.features(make, items)])
@@ -282,26 +277,20 @@ def passed(
 @click.option("--images", default=5000, show_default=True, help="Training images, clean and worn.")
 @click.option("--outliers", default=12000, show_default=True, help="Foreign images.")
 @click.option("--workers", default=2, show_default=True, help="Processes that make images.")
-@click.option("--without", type=click.Choice(list(KINDS)), multiple=True,
-              help="Fit without this kind of outlier, measure it, write nothing.")  # fmt: skip
-def main(
-    critic: Path, data: Path, images: int, outliers: int, workers: int, without: tuple[str, ...]
-) -> None:
+def main(critic: Path, data: Path, images: int, outliers: int, workers: int) -> None:
     from transformers import PaliGemmaForConditionalGeneration
 
     model = PaliGemmaForConditionalGeneration.from_pretrained(critic).float().eval()
-    left_out = tuple(family for kind in without for family in KINDS[kind])
     with ProcessPoolExecutor(workers) as pool:
         reader = Reader(model, pool)
-        gate = fit(reader, data, images=images, outliers=outliers, without=left_out)
-        if not without:
-            gate.write(critic)
+        gate = fit(reader, data, images=images, outliers=outliers)
+        gate.write(critic)
         held_out = image_paths(data, "validation")[:1000]
         for name, make in (("clean", clean_pixels), ("worn", worn_pixels)):
             share = 1 - passed(gate, reader, make, held_out)
             click.echo(f"{'validation, ' + name:24} {len(held_out):5} refused {share:7.2%}")
         fresh = range(2 * 10**6, 2 * 10**6 + 150)
-        for family in left_out or FAMILIES:
+        for family in FAMILIES:
             share = passed(gate, reader, partial(family_pixels, family=family), fresh)
             click.echo(f"{family:24} {len(fresh):5} passed  {share:7.2%}")
 

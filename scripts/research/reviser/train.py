@@ -63,9 +63,6 @@ class ReviserTrainingSettings:
     examples: int = option(400_000, "Read at most so many wrong sentences from train.jsonl.")
     vocab_size: int = option(1536, "Largest vocabulary of the tokenizer.")
     seed: int = option(0, "Seed of initial weights, data order and every random choice.")
-    base: str = option(
-        "", "Start from this checkpoint's weights and tokenizer (a folder, or 'bundled')."
-    )
     save_minutes: float = option(2.0, "Minutes between saves.")
     validate_minutes: float = option(4.0, "Minutes between validations (0: only at the end).")
     validate_examples: int = option(
@@ -231,13 +228,9 @@ def _start(
     wrong = read_errors(data / "train.jsonl", settings.examples)
     held_out = read_errors(data / "validation.jsonl", settings.validate_examples)
     torch.manual_seed(settings.seed)
-    if settings.base:
-        codec, model = _weights_of(settings.base)
-    else:
-        saved = state and as_transformers(Tokenizer.from_str(state["tokenizer"]))
-        codec = RewriteTokenizer(saved) if saved else new_codec(wrong, settings)
-        model = new_model(codec)
-    model = model.to(getattr(torch, settings.dtype)).train()
+    saved = state and as_transformers(Tokenizer.from_str(state["tokenizer"]))
+    codec = RewriteTokenizer(saved) if saved else new_codec(wrong, settings)
+    model = new_model(codec).to(getattr(torch, settings.dtype)).train()
     optimizer = FlatOptimizer(
         model, weight_decay=settings.weight_decay, betas=(0.9, 0.98), ema=settings.ema
     )
@@ -248,26 +241,6 @@ def _start(
     return ReviserRun(
         settings, folder, codec, model, optimizer, wrong, held_out, report, **counters
     )
-
-
-def _weights_of(name: str) -> tuple[RewriteTokenizer, Qwen3ForCausalLM]:
-    """Tokenizer and model of a trained reviser. Raises UserError if there is none."""
-    from revise_captions.reviser.builtin import BUNDLED
-    from revise_captions.reviser.bundled_model.reviser import load_bundled
-    from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer
-    from revise_captions.reviser.load import EDIT, resolve_reviser
-
-    named = resolve_reviser(name)
-    folder = BUNDLED if named.entry == "bundled" else Path(named.argument)
-    if named.entry not in ("bundled", EDIT):
-        raise UserError(
-            f"--base {name} is not a reviser trained by this command",
-            hint="name a folder with reviser.json in it, or bundled",
-        )
-    reviser = load_bundled(folder, device="cpu", dtype="float32", batch_size=1, name=name)
-    if not isinstance(reviser.tokenizer, RewriteTokenizer):
-        raise UserError(f"--base {name} is an adapter of SmolLM2, not a model of this kind")
-    return reviser.tokenizer, reviser.model
 
 
 def _chunk(run: ReviserRun) -> None:
