@@ -60,6 +60,8 @@ def lines(source: Source, options: InitRecipeOptions, found: Probe) -> Iterator[
     from revise_captions.pipelines.recipe.steps import suffix_of_copies
 
     out = f"{Path(source.path.name).name.partition('.')[0]}-clean{suffix_of_copies(source)}"
+    if (given := Path(source.name)).exists():  # beside IN, so that paths of images hold
+        out = str(given.with_name(out))
     yield f"# captions run {options.out} --pilot 500    # first on a sample, then without --pilot"
     yield f"# {source.name}: {source.layout.title}"
     for heading, line in found.lines():

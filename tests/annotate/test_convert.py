@@ -224,6 +224,7 @@ def test_your_own_rows_and_a_test_side(tmp_path):
     assert found.counts["captions"] == 3
     test = rows(out / "test/captions.jsonl")
     assert all((out / "test" / row["image"]).is_file() for row in test)
+    assert not any(".." in row["image"] for row in test)  # readers refuse what leads outside DIR
     (example, *_) = open_split(out, "train")
     assert example.sentences[1].rationales == ("It is awake.",)
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from revise_captions.benchmarks.catalog.benchmark import Benchmark
@@ -17,6 +18,7 @@ from revise_captions.io.images import load_image
 from revise_captions.io.perceptual_hash import fingerprint, groups
 from revise_captions.io.writing import check_new_folder
 from revise_captions.pipelines.annotate.data.folder import (
+    TEST,
     Provenance,
     SplitCounts,
     open_training_folder,
@@ -92,7 +94,8 @@ def convert_data(options: ConvertOptions) -> Converted:
                 continue
             seen.add(key)
             row = row_of(example, image, left_out)
-            folder.add(row, _test_row(row, example, options))
+            folder.add(row, {**row, "model": example.captioner or "unknown"})
+    _move_test_images(options.out, sides)
     shares = f"--validation {options.validation:g} --test {options.test:g}"
     made_by = f"captions annotate convert {options.name} {shares}"
     write_about(options.out, about, folder, made_by, left_out)
@@ -213,7 +216,10 @@ def _trimmed(span: Span, caption: str) -> Span | None:
     return Span(start, end) if start < end else None
 
 
-def _test_row(row: Mapping[str, Any], example: Example, options: ConvertOptions) -> dict[str, Any]:
-    """A row for `captions evaluate-metric plain`, with the image's path as seen from OUT/test."""
-    image = row["image"] if options.images == "path" else f"../{row['image']}"
-    return {**row, "image": image, "model": example.captioner or "unknown"}
+def _move_test_images(out: Path, sides: Mapping[str, str]) -> None:
+    """Copies of test images go below OUT/test, whose captions name them from there."""
+    for name, side in sides.items():
+        if side == TEST and not Path(name).is_absolute():
+            place = out / "test" / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            (out / name).rename(place)
