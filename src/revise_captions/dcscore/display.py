@@ -6,12 +6,9 @@ house is there. Texts are untrusted: the page escapes them, invisible characters
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-
-from markupsafe import Markup
 
 from revise_captions.dcscore.rows import FIGURES, means, scored_row
 from revise_captions.dcscore.scorer import ScoredCaption
@@ -20,14 +17,14 @@ from revise_captions.outside_text import plain
 from revise_captions.pages.templating import environment, render_page
 from revise_captions.runs.score_file import FileScores
 from revise_captions.signature import settings_of
-from revise_captions.text.html import visible
+from revise_captions.text import marked
+from revise_captions.text.marked import Piece, as_html
 
 _TEMPLATES = Path(__file__).parent / "templates"
 #: What every such page has in its head.
 TITLE = "<title>DCScore</title>"
 #: Captions on a page: more would make it heavy for a browser.
 ON_PAGE = 200
-_STYLES = {"bad": "\x1b[1;31m", "unsure": "\x1b[33m"}
 HEADINGS = {
     "dcscore": "DCScore F",
     "s_p": "precision s_p",
@@ -46,28 +43,23 @@ def state_of(scored: ScoredCaption, index: int) -> str:
     return "" if verdict.correct else "bad"
 
 
-def pieces(text: str, marks: Iterable[tuple[InformationUnit, str]]) -> Iterator[tuple[str, str]]:
+def _pieces(text: str, marks: Iterable[tuple[InformationUnit, str]]) -> list[Piece]:
     """A text in runs of one state, the shortest unit's over each character."""
-    states = [""] * len(text)
-    order = sorted(marks, key=lambda mark: mark[0].span.start - mark[0].span.end)
-    for unit, state in order:
-        for i in range(unit.span.start, min(unit.span.end, len(text))):
-            states[i] = state
-    for state, run in groupby(range(len(text)), key=lambda i: states[i]):
-        yield state, "".join(text[i] for i in run)
+    spans = [(unit.span, state) for unit, state in marks]
+    return marked.pieces(text, sorted(spans, key=lambda mark: mark[0].start - mark[0].end))
 
 
-def caption_pieces(scored: ScoredCaption) -> list[tuple[str, str]]:
+def caption_pieces(scored: ScoredCaption) -> list[Piece]:
     marks = [(unit, state_of(scored, k)) for k, unit in enumerate(scored.caption.units)]
-    return list(pieces(scored.caption.text, marks))
+    return _pieces(scored.caption.text, marks)
 
 
-def reference_pieces(scored: ScoredCaption) -> list[tuple[str, str]]:
+def reference_pieces(scored: ScoredCaption) -> list[Piece]:
     if scored.reference is None:
         return []
     missed = scored.missed
     marks = [(u, "bad" if k in missed else "") for k, u in enumerate(scored.reference.units)]
-    return list(pieces(scored.reference.text, marks))
+    return _pieces(scored.reference.text, marks)
 
 
 def for_terminal(scored: ScoredCaption, *, color: bool) -> str:
@@ -81,7 +73,7 @@ def for_terminal(scored: ScoredCaption, *, color: bool) -> str:
     for title, found in (("caption", caption_pieces(scored)),
                          ("reference", reference_pieces(scored))):  # fmt: skip
         if found:
-            lines += ["", title, "".join(_marked(s, plain(text), color) for s, text in found)]
+            lines += ["", title, marked.for_terminal(found, "bad", color=color)]
     wrong = [u.text for k, u in enumerate(scored.caption.units) if state_of(scored, k) == "bad"]
     own = scored.reference.units if scored.reference is not None else ()
     for title, texts in (
@@ -94,14 +86,6 @@ def for_terminal(scored: ScoredCaption, *, color: bool) -> str:
 
 def _figures(scored: ScoredCaption) -> list[tuple[str, float | None]]:
     return [(name, FIGURES[name](scored.score)) for name in FIGURES if name != "n_units"]
-
-
-def _marked(state: str, text: str, color: bool) -> str:
-    if not state:
-        return text
-    if color:
-        return f"{_STYLES[state]}{text}\x1b[0m"
-    return f"[{text}]" if state == "bad" else f"{{{text}}}"
 
 
 class UnitPage:
@@ -131,7 +115,7 @@ class UnitPage:
 
 
 def _marked_up(view: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**view, **{side: _html(view[side]) for side in ("caption", "reference")}}
+    return {**view, **{side: as_html(view[side]) for side in ("caption", "reference")}}
 
 
 def view_of(name: str, scored: ScoredCaption) -> dict[str, Any]:
@@ -166,11 +150,3 @@ def view_of(name: str, scored: ScoredCaption) -> dict[str, Any]:
             for one in scored.caption.unscored
         ],
     }
-
-
-def _html(found: Iterable[tuple[str, str]]) -> Markup:
-    return Markup("").join(
-        Markup('<mark class="{}">{}</mark>').format(state, visible(text)) if state
-        else visible(text)
-        for state, text in found
-    )  # fmt: skip

@@ -8,28 +8,24 @@ untrusted: they are escaped, and invisible characters are written out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any
 
 from revise_captions.graphs.grading.judge import PRESENT
-from revise_captions.outside_text import plain
 from revise_captions.posh.scoring import Graded, Score
+from revise_captions.text import marked
+from revise_captions.text.marked import Piece
 
 WEAK = 3.0
-_STYLES = {"wrong": "\x1b[1;31m", "weak": "\x1b[33m"}
 
 
-def pieces(graded: Graded) -> Iterator[tuple[str, str]]:
+def pieces(graded: Graded) -> list[Piece]:
     """The text in runs of one state: `wrong`, `weak` or ""."""
-    text = graded.graph.text
-    states = [""] * len(text)
-    for part, grade in zip(graded.parts, graded.grades, strict=True):
-        state = state_of(grade.score)
-        for i in range(part.span.start, min(part.span.end, len(text))):
-            if state == "wrong" or (state == "weak" and not states[i]):
-                states[i] = state
-    for state, run in groupby(range(len(text)), key=lambda i: states[i]):
-        yield state, "".join(text[i] for i in run)
+    rank = ("", "weak", "wrong").index
+    marks = [
+        (part.span, state_of(grade.score))
+        for part, grade in zip(graded.parts, graded.grades, strict=True)
+    ]
+    return marked.pieces(graded.graph.text, sorted(marks, key=lambda one: rank(one[1])))
 
 
 def state_of(score: float | None) -> str:
@@ -42,17 +38,8 @@ def for_terminal(score: Score, *, color: bool) -> str:
     """Both texts; without color, `[wrong]` and `{weak}`."""
     lines = [f"{name:<11}{_number(value)}" for name, value in _values(score)]
     for title, graded in texts(score):
-        shown = "".join(_terminal(state, plain(text), color) for state, text in pieces(graded))
-        lines += ["", title, shown]
+        lines += ["", title, marked.for_terminal(pieces(graded), "wrong", color=color)]
     return "\n".join(lines)
-
-
-def _terminal(state: str, text: str, color: bool) -> str:
-    if not state:
-        return text
-    if color:
-        return f"{_STYLES[state]}{text}\x1b[0m"
-    return f"[{text}]" if state == "wrong" else f"{{{text}}}"
 
 
 def _values(score: Score) -> list[tuple[str, float | None]]:
@@ -92,7 +79,7 @@ def _text(title: str, graded: Graded) -> dict[str, Any]:
         }
         for part, grade in zip(graded.parts, graded.grades, strict=True)
     ]
-    return {"title": title, "pieces": list(pieces(graded)), "components": components}
+    return {"title": title, "pieces": pieces(graded), "components": components}
 
 
 def _number(value: float | None) -> str:

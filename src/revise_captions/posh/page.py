@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-from markupsafe import Markup
 
 from revise_captions.graphs.grading.judge import MOST, PRESENT
 from revise_captions.pages.templating import environment, render_page
@@ -17,7 +15,7 @@ from revise_captions.posh.corpus import CRITERIA, mean, row_of_json
 from revise_captions.posh.display import WEAK
 from revise_captions.runs.score_file import FileScores
 from revise_captions.stats.means import Mean
-from revise_captions.text.html import visible
+from revise_captions.text.marked import as_html
 
 _TEMPLATES = Path(__file__).parent / "templates"
 #: Bins of the overall score, and the pairs of each that are shown: the worst of it.
@@ -115,14 +113,5 @@ def _bar(place: int, found: ScoreBin, top: int) -> dict[str, Any]:
 def _marked_up(view: Mapping[str, Any]) -> Mapping[str, Any]:
     return {
         **view,
-        "texts": [{**text, "marked": _marked(text["pieces"])} for text in view["texts"]],
+        "texts": [{**text, "marked": as_html(text["pieces"], _TITLES)} for text in view["texts"]],
     }
-
-
-def _marked(pieces: Iterable[tuple[str, str]]) -> Markup:
-    return Markup("").join(
-        Markup('<mark class="{}" title="{}">{}</mark>').format(state, _TITLES[state], visible(text))
-        if state
-        else visible(text)
-        for state, text in pieces
-    )
