@@ -17,11 +17,11 @@ from revise_captions.engines.model_files import answer_ends, explained
 from revise_captions.engines.model_spec import ModelSpec
 from revise_captions.engines.placement import device_and_dtype
 from revise_captions.errors import UserError
-from revise_captions.outside_text import encodable
 from revise_captions.pretrained import load_pretrained, load_weights
 from revise_captions.reviser import prompts
 from revise_captions.reviser.decoding import generate
 from revise_captions.reviser.protocol import RewriteRequest
+from revise_captions.text.tokens import plain_ids
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -57,18 +57,7 @@ class Chat:
         """Ids of user text, which is cut inside whatever looks like an added token; each part is
         encoded on its own without special tokens.
         """
-        ids: list[int] = []
-        start = 0
-        while found := self.added.search(text, start):
-            ids += self._encode(text[start : found.start() + 1])
-            start = found.start() + 1
-        return [*ids, *self._encode(text[start:])]
-
-    def _encode(self, text: str) -> list[int]:
-        encoded = self.tokenizer(
-            encodable(text), add_special_tokens=False, split_special_tokens=True
-        )
-        return list(encoded["input_ids"])
+        return plain_ids(self.tokenizer, self.added, text)
 
 
 def chat_of(tokenizer: PreTrainedTokenizerBase, name: str) -> Chat:

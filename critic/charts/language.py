@@ -31,7 +31,7 @@ from revise_captions.charts import Chart
 from revise_captions.charts.formats import series_lines
 from revise_captions.engines.placement import fast_cpu_dtype
 from revise_captions.engines.smollm2 import NAME, is_installed, load_merged
-from revise_captions.outside_text import encodable
+from revise_captions.text.tokens import PlainText
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -67,17 +67,10 @@ class ChartPrompts:
     """Readings and captions to token ids. Nothing in them becomes a tag of the model's chats."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
-        from tokenizers import Tokenizer
-
-        self._plain = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-        self._plain.encode_special_tokens = True
+        self._encode = PlainText(tokenizer).ids
         *self._heads, yes, no = self._encode(_HEADS)
         #: The ids of Yes and of No.
         self.answers = (yes[0], no[0])
-
-    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        found = self._plain.encode_batch_fast(list(map(encodable, texts)), add_special_tokens=False)
-        return [one.ids for one in found]
 
     def reading(self, charts: Sequence[Chart], lines: Sequence[str]) -> list[int]:
         """The tokens of what was read: text that is no category, then values by series."""

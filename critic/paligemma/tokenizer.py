@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from revise_captions.critic import prompts
 from revise_captions.critic.prompts import Piece, Special
-from revise_captions.outside_text import encodable
+from revise_captions.text.tokens import PlainText, train_bytes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -34,10 +34,6 @@ PAD, EOS, BOS, IMAGE, NEWLINE = "<pad>", "<eos>", "<bos>", "<image>", "\n"
 SHORT, REMEMBERED = 300, 20_000
 #: PaliGemma's processor appends this many tokens (`<loc…>`, `<seg…>`) to any tokenizer it loads.
 PROCESSOR_TOKENS = 1152
-#: One word, number sign, run of punctuation or of white space at a time, the space leading.
-_WORDS = r" ?\p{L}+| ?[^\s\p{L}\p{N}]+|\p{N}|\s+(?!\S)|\s+"
-#: Words in capitals are spelled out: signs show words that training never saw.
-_CAPITALS = r"\p{Lu}(?=\p{Lu})|(?<=\p{Lu})\p{Lu}"
 
 
 def train_tokenizer(texts: Iterable[str], vocab_size: int = 2048) -> PreTrainedTokenizerFast:
@@ -46,7 +42,7 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int = 2048) -> PreTrainedT
     `vocab_size` bounds the learned vocabulary, special tokens included. Every byte is covered, so
     any text round-trips. `Yes` and `No` are guaranteed to be single tokens.
     """
-    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from tokenizers import AddedToken
     from transformers import PreTrainedTokenizerFast
 
     def corpus() -> Iterable[str]:
@@ -54,22 +50,7 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int = 2048) -> PreTrainedT
         yield from [prompts.YES, prompts.NO, prompts.YES + prompts.NOTHING] * 10_000
 
     special = [PAD, EOS, BOS, IMAGE, *(text.rstrip("\n") for text in TEMPLATES)]
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(_WORDS), "isolated"),
-            pre_tokenizers.Split(Regex(_CAPITALS), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size - 1,
-        special_tokens=[AddedToken(text, special=True, normalized=False) for text in special],
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(corpus(), trainer)
+    tokenizer = train_bytes(corpus(), special, vocab_size - 1)
     tokenizer.add_tokens([AddedToken(NEWLINE, special=False, normalized=False)])
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -100,10 +81,8 @@ class PromptTokenizer:
         from tokenizers import Tokenizer
 
         self.pretrained = tokenizer
-        backend: str = tokenizer.backend_tokenizer.to_str()
-        self._template = Tokenizer.from_str(backend)
-        self._plain = Tokenizer.from_str(backend)
-        self._plain.encode_special_tokens = True
+        self._template = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        self._plain = PlainText(tokenizer)
         self.bos, self.eos = int(tokenizer.bos_token_id), int(tokenizer.eos_token_id)
         self.pad = int(tokenizer.pad_token_id)
         self.image = int(tokenizer.convert_tokens_to_ids(IMAGE))
@@ -121,7 +100,7 @@ class PromptTokenizer:
         return tuple(self._template.encode(text, add_special_tokens=False).ids)
 
     def _text(self, text: str) -> tuple[int, ...]:
-        return tuple(self._plain.encode(encodable(text), add_special_tokens=False).ids)
+        return tuple(self._plain.encoded(text).ids)
 
     def text(self, text: str) -> tuple[int, ...]:
         """Ids of user text: nothing in it can become a special token.
@@ -137,8 +116,7 @@ class PromptTokenizer:
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Half-open character spans of `text(…)`'s tokens, a leading space included."""
-        encoded = self._plain.encode(encodable(text), add_special_tokens=False)
-        spans: list[tuple[int, int]] = encoded.offsets
+        spans: list[tuple[int, int]] = self._plain.encoded(text).offsets
         return spans
 
     def pieces(self, pieces: Iterable[Piece]) -> list[int]:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revise_captions.engines.smollm2 import load_merged
-from revise_captions.outside_text import encodable
+from revise_captions.reviser.bundled_model.tokenizer import decoded
 from revise_captions.reviser.protocol import RewriteRequest
+from revise_captions.text.tokens import PlainText
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -34,26 +35,17 @@ class ChatRewriteTokenizer:
 
     Attributes:
         pretrained: transformers' tokenizer.
+        texts: Ids of user texts, each encoded on its own: nothing in them becomes a tag.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
-        from tokenizers import Tokenizer
-
         self.pretrained = tokenizer
-        self._plain = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-        self._plain.encode_special_tokens = True
+        self.texts = PlainText(tokenizer).ids
         self._start, self.eos = tokenizer.convert_tokens_to_ids([START, END])
         self.pad = self.eos
         self._special = {self._start, self.eos, *tokenizer.all_special_ids}
         names = ("context", "rationale", "sentence", "rewrite")
         self._heads = dict(zip(names, self.texts([f"{name}\n" for name in names]), strict=True))
-
-    def texts(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of user texts, each encoded on its own: nothing in them becomes a tag."""
-        encodings = self._plain.encode_batch_fast(
-            list(map(encodable, texts)), add_special_tokens=False
-        )
-        return [encoding.ids for encoding in encodings]
 
     def prompts(self, requests: Sequence[RewriteRequest]) -> list[list[int] | None]:
         """Ids up to the rewrite; None for requests over the model's limits."""
@@ -94,13 +86,7 @@ class ChatRewriteTokenizer:
         """
         if self.eos not in ids:
             return None
-        body = list(ids[: list(ids).index(self.eos)])
-        if set(body) & self._special:
-            return None
-        text: str = self.pretrained.backend_tokenizer.decode(
-            body, skip_special_tokens=False
-        ).strip()
-        return None if "\ufffd" in text else text
+        return decoded(self.pretrained, ids[: list(ids).index(self.eos)], self._special)
 
 
 def load_adapted(folder: Path, dtype: str) -> tuple[ChatRewriteTokenizer, PreTrainedModel]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from revise_captions.outside_text import encodable
 from revise_captions.reviser.protocol import RewriteRequest
+from revise_captions.text.tokens import PlainText, train_bytes
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -30,10 +30,6 @@ SENTENCE_TOKENS = 96
 RATIONALE_TOKENS = 128
 FAILED_TRIES = 3
 LONGEST = 640
-#: One word, digit, run of punctuation or of white space at a time, the space leading.
-_WORDS = r" ?\p{L}+| ?[^\s\p{L}\p{N}]+|\p{N}|\s+(?!\S)|\s+"
-#: Words in capitals are spelled out, so that the text of any sign can be copied.
-_CAPITALS = r"\p{Lu}(?=\p{Lu})|(?<=\p{Lu})\p{Lu}"
 
 
 def train_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenizerFast:
@@ -41,26 +37,7 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenize
 
     `vocab_size` bounds the vocabulary, the tags and 256 bytes included.
     """
-    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(_WORDS), "isolated"),
-            pre_tokenizers.Split(Regex(_CAPITALS), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size,
-        min_frequency=2,
-        special_tokens=[AddedToken(tag, special=True, normalized=False) for tag in SPECIAL],
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    return as_transformers(tokenizer)
+    return as_transformers(train_bytes(texts, SPECIAL, vocab_size, min_frequency=2))
 
 
 def as_transformers(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
@@ -82,25 +59,16 @@ class RewriteTokenizer:
 
     Attributes:
         pretrained: transformers' tokenizer.
+        texts: Ids of user texts, each encoded on its own: nothing in them becomes a tag.
         tag: Id of each of `SPECIAL`.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
-        from tokenizers import Tokenizer
-
         self.pretrained = tokenizer
-        self._plain = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-        self._plain.encode_special_tokens = True
+        self.texts = PlainText(tokenizer).ids
         vocabulary = tokenizer.get_vocab()
         self.tag: dict[str, int] = {tag: vocabulary[tag] for tag in SPECIAL}
         self.pad, self.eos = self.tag[PAD], self.tag[EOS]
-
-    def texts(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of user texts, each encoded on its own: nothing in them becomes a tag."""
-        encodings = self._plain.encode_batch_fast(
-            list(map(encodable, texts)), add_special_tokens=False
-        )
-        return [encoding.ids for encoding in encodings]
 
     def prompts(self, requests: Sequence[RewriteRequest]) -> list[list[int] | None]:
         """Ids up to and including `<rewrite>`; None for requests over the model's limits."""
@@ -140,9 +108,14 @@ class RewriteTokenizer:
         body = list(ids[: list(ids).index(self.eos)])
         if body == [self.tag[DELETE]]:
             return ""
-        if set(body) & set(self.tag.values()):
-            return None
-        text: str = self.pretrained.backend_tokenizer.decode(
-            body, skip_special_tokens=False
-        ).strip()
-        return None if not text or "\ufffd" in text else text
+        return decoded(self.pretrained, body, self.tag.values()) or None
+
+
+def decoded(
+    tokenizer: PreTrainedTokenizerFast, ids: Sequence[int], stray: Iterable[int]
+) -> str | None:
+    """The text of ids; None where one of `stray` is among them, or bytes that are not text."""
+    if set(ids) & set(stray):
+        return None
+    text: str = tokenizer.backend_tokenizer.decode(list(ids), skip_special_tokens=False).strip()
+    return None if "\ufffd" in text else text

@@ -1,1 +1,1 @@
-"""Text: sentence boundaries, sentence embeddings, numbers, Markdown and HTML."""
+"""Text: sentence boundaries, tokens, sentence embeddings, numbers, Markdown and HTML."""

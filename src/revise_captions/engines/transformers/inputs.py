@@ -35,6 +35,7 @@ from revise_captions.engines.transformers.chat_template import (
 from revise_captions.errors import UserError
 from revise_captions.outside_text import encodable
 from revise_captions.pretrained import load_pretrained
+from revise_captions.text.tokens import plain_ids
 
 if TYPE_CHECKING:
     import torch
@@ -182,18 +183,7 @@ class PromptEncoder:
 
     def plain(self, text: str) -> list[int]:
         """Ids of untrusted text: none of them is an added token's."""
-        ids: list[int] = []
-        start = 0
-        while found := self._added.search(text, start):
-            ids += self._plain(text[start : found.start() + 1])
-            start = found.start() + 1
-        return [*ids, *self._plain(text[start:])]
-
-    def _plain(self, text: str) -> list[int]:
-        encoded = self.tokenizer(
-            encodable(text), add_special_tokens=False, split_special_tokens=True
-        )
-        return list(encoded["input_ids"])
+        return plain_ids(self.tokenizer, self._added, text)
 
     def _processed(self, text: str, pictures: Sequence[Image]) -> EncodedPrompt:
         """Text with its pictures through the model's processor, without any padding."""
