@@ -12,10 +12,7 @@ real chart or caption is among them. The same command goes on after an interrupt
 from __future__ import annotations
 
 import itertools
-import json
-import math
 import random
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,16 +23,15 @@ import click
 from revise_captions.chart_world.captions import sample_caption
 from revise_captions.chart_world.readings import exact_reading, noisy_reading, text_of_chart
 from revise_captions.chart_world.tables import sample_table
-from revise_captions.command_line.printing import echo
 from revise_captions.critic.charts.language import ChartPrompts
 from revise_captions.engines.smollm2 import smollm2_folder
+from scripts.research.frame.lora import LoraPlan, adapted, lora, train
 
 if TYPE_CHECKING:
     import torch
 
-TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 #: The layers below `FIRST` have no adapter: nothing is propagated back through them.
-RANK, FIRST, TEXT_WEIGHT, WARMUP = 8, 12, 0.1, 40
+RANK, FIRST, TEXT_WEIGHT, WARMUP, FLOOR = 8, 12, 0.1, 40, 0.04
 #: Charts that batches of similar lengths are made of; sentences of a chart; charts without values.
 CHUNK, SENTENCES, UNREAD = 96, 10, 0.1
 
@@ -148,39 +144,6 @@ def loss_of(model: Any, rows: Sequence[ChartRow], answers: tuple[int, int]) -> t
     return loss, right
 
 
-def adapted() -> Any:
-    """SmolLM2 with an untrained LoRA in its upper layers, frozen otherwise."""
-    import torch
-    from peft import LoraConfig, inject_adapter_in_model
-    from transformers import AutoModelForCausalLM
-
-    model: Any = AutoModelForCausalLM.from_pretrained(smollm2_folder(), dtype=torch.float32)
-    layers = list(range(FIRST, model.config.num_hidden_layers))
-    settings = LoraConfig(
-        r=RANK, lora_alpha=2 * RANK, target_modules=list(TARGETS), layers_to_transform=layers
-    )
-    model = inject_adapter_in_model(settings, model)
-    for weight in model.parameters():
-        if not weight.requires_grad:
-            weight.data = weight.data.to(torch.bfloat16)  # as autocast would at every step
-    return model.train()
-
-
-def save(out: Path, model: Any, state: dict[str, Any]) -> None:
-    """The adapter as PEFT writes it, in bfloat16, and the state to go on from."""
-    import torch
-    from peft import get_peft_model_state_dict
-    from safetensors.torch import save_file
-
-    weights = get_peft_model_state_dict(model)
-    named = {f"base_model.model.{k}": w.to(torch.bfloat16).contiguous() for k, w in weights.items()}
-    save_file(named, out / "adapter_model.safetensors")
-    config = {"peft_type": "LORA", "r": RANK, "lora_alpha": 2 * RANK, "target_modules": TARGETS}
-    (out / "adapter_config.json").write_text(json.dumps(config, indent=1) + "\n")
-    torch.save(state, out / "state.tmp")
-    (out / "state.tmp").replace(out / "state.pt")
-
-
 @click.command(help=__doc__.splitlines()[0])
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the run.")
 @click.option("--minutes", default=58.0, show_default=True, help="Minutes of training in sum.")
@@ -190,43 +153,21 @@ def save(out: Path, model: Any, state: dict[str, Any]) -> None:
 @click.option("--save-every", default=20, show_default=True, help="Steps between saves.")
 def main(out: Path, minutes: float, rate: float, tokens: int, seed: int, save_every: int) -> None:
     import torch
-    from transformers import AutoTokenizer
+    from transformers import AutoConfig, AutoTokenizer
 
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
-    prompts, model = ChartPrompts(AutoTokenizer.from_pretrained(smollm2_folder())), adapted()
-    weights = [w for w in model.parameters() if w.requires_grad]
-    optimizer = torch.optim.AdamW(weights, lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
-    step, spent = 0, 0.0
-    if (out / "state.pt").is_file():
-        old = torch.load(out / "state.pt", weights_only=True)
-        optimizer.load_state_dict(old["optimizer"])
-        step, spent = old["step"], old["spent"]
-        for weight, value in zip(weights, old["weights"], strict=True):
-            weight.data.copy_(value)
-    found = []
-    for batch in itertools.islice(batches(prompts, tokens, seed), step, None):
-        began = time.monotonic()
-        decay = 0.04 + 0.48 * (1 + math.cos(math.pi * spent / 60 / minutes))
-        for group in optimizer.param_groups:
-            group["lr"] = rate * min(1.0, (step + 1) / WARMUP) * decay
-        with torch.autocast("cpu", torch.bfloat16):
-            loss, right = loss_of(model, batch, prompts.answers)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(weights, 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        step, spent = step + 1, spent + time.monotonic() - began
-        found.append((float(loss.detach()), right))
-        if step % save_every == 0 or spent >= 60 * minutes:
-            state = {"optimizer": optimizer.state_dict(), "weights": weights}
-            save(out, model, {**state, "step": step, "spent": spent})
-            means = [round(sum(one) / len(found), 4) for one in zip(*found, strict=True)]
-            echo(json.dumps({"step": step, "minutes": round(spent / 60, 1),
-                             "loss": means[0], "right": means[1]}))  # fmt: skip
-            found.clear()
-        if spent >= 60 * minutes:
-            return
+    folder = smollm2_folder()
+    prompts = ChartPrompts(AutoTokenizer.from_pretrained(folder))
+    layers = range(FIRST, AutoConfig.from_pretrained(folder).num_hidden_layers)
+    model = adapted(folder, settings := lora(RANK, layers))
+
+    def told(rows: Sequence[ChartRow]) -> tuple[torch.Tensor, dict[str, float]]:
+        loss, right = loss_of(model, rows, prompts.answers)
+        return loss, {"right": right}
+
+    plan = LoraPlan(out, minutes, rate, WARMUP, FLOOR, save_every)
+    train(model, settings, batches(prompts, tokens, seed), told, plan)
 
 
 if __name__ == "__main__":

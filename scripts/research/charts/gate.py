@@ -103,9 +103,8 @@ def ways(critic: Critic, source: Iterator[tuple[str, Image]]) -> Iterator[tuple[
 @click.command()
 @click.argument("data", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--most", default=250, show_default=True, help="Images of each collection.")
-@click.option("--each", is_flag=True, help="Also name the images that are sent wrong.")
 @write_option
-def main(data: Path, most: int, each: bool, write: bool) -> None:
+def main(data: Path, most: int, write: bool) -> None:
     """Print where `bundled` sends the images in DATA's collections and drawn scenes."""
     critic = load_critic("bundled", CriticOptions(Placement(device="cpu")))
     lines = [
@@ -119,13 +118,11 @@ def main(data: Path, most: int, each: bool, write: bool) -> None:
         found = dict(ways(critic, source))
         sent = {image: "charts" if one == "unread" else one for image, one in found.items()}
         count, unread = Counter(sent.values()), sum(one == "unread" for one in found.values())
-        wrong = [image for image, one in sent.items() if one != right]
+        wrong = sum(one != right for one in sent.values())
         lines.append(
             f"| {name} | {len(found)} | {count['own']} | {count['charts']} | {unread} "
-            f"| {count['neither']} | {len(wrong) / len(found):.1%} |"
+            f"| {count['neither']} | {wrong / len(found):.1%} |"
         )
-        if each:
-            print("\n".join(f"{image}: {sent[image]}" for image in wrong), flush=True)
     print("\n".join(lines))
     if write:
         write_to_pages(ROOT, {"gate": "\n".join(lines)})

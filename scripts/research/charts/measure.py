@@ -128,8 +128,7 @@ HEADER = "\n".join(
 @click.argument("images", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--rendered", default=0, help="Also draw so many charts in each style.")
 @write_option
-@click.option("--each", is_flag=True, help="Also print a line per image, worst first.")
-def main(images: Path, rendered: int, write: bool, each: bool) -> None:
+def main(images: Path, rendered: int, write: bool) -> None:
     """Print RMS-F1 and RNSS on real charts of IMAGES whose tables were read off by eye."""
     tables = json.loads(TABLES.read_text(encoding="utf-8"))
     missing = [name for name in tables if not (images / name).exists()]
@@ -144,16 +143,11 @@ def main(images: Path, rendered: int, write: bool, each: bool) -> None:
     lines.append(summary("all real charts", scores))
     for name, kinds in KINDS.items() if rendered else ():
         for style in STYLES if name != " tables" else STYLES[1:]:
-            drawn = drawn_scores(style, rendered, kinds)
-            lines.append(summary(f"drawn{name}, {style}", drawn))
-            scores += drawn
+            lines.append(summary(f"drawn{name}, {style}", drawn_scores(style, rendered, kinds)))
     block = "\n".join(lines)
     echo(block)
     if write:
         write_to_pages(ROOT, {"chart-reader": block})
-    if each:
-        for one in sorted(scores, key=lambda one: one.f1):
-            echo(f"{one.image}: RMS-F1 {one.f1:.3f}, RNSS {one.rnss:.3f}, {one.seconds:.2f} s")
 
 
 def timed(name: str, image: Image, truth: Sequence[TablePoint]) -> ChartScore:

@@ -10,9 +10,7 @@ other
 * material: another one ("plastic" for "glass");
 * negation: denies what the reference says, or claims what it denies.
 
-    python -m scripts.research.posh.contrasts DATA contrasts.jsonl
-
-writes them, with the half that each belongs to by its image; rules were made with `tuning`.
+Each belongs to a half by its image; rules were made with `tuning`.
 """
 
 from __future__ import annotations
@@ -20,19 +18,15 @@ from __future__ import annotations
 import csv
 import json
 import re
-import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-
-import click
 
 from revise_captions.graphs.inflect import gerund
 from revise_captions.graphs.triples import Triple, lemmas, read_triples
 from revise_captions.graphs.words import COLORS, NUMBERS, listed
-from revise_captions.io.writing import write_text
 
 KINDS = ("attachment", "direction", "count", "material", "negation")
 TUNING, REPORTING = "tuning", "reporting"
@@ -288,18 +282,3 @@ def of_folder(data: Path) -> list[Contrast]:
     if descriptions.is_file():
         found += of_descriptions(descriptions)
     return found
-
-
-@click.command()
-@click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
-def main(data: Path, out: Path) -> None:
-    """Write contrasts made from the public collections in DATA to OUT, as JSON Lines."""
-    found = of_folder(data)
-    lines = (json.dumps({**asdict(one), "half": one.half}, ensure_ascii=False) for one in found)
-    write_text(out, "\n".join(lines) + "\n")
-    click.echo(f"{len(found)} contrasts")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -77,7 +77,9 @@ class RewriteBatch:
     ids: torch.Tensor
     predict: torch.Tensor
     targets: torch.Tensor
-    rows: int
+
+    def __len__(self) -> int:
+        return len(self.ids)
 
 
 def batches(
@@ -114,7 +116,7 @@ def _batch(rows: Sequence[tuple[list[int], list[int]]], pad: int) -> RewriteBatc
         start = number * width + len(prompt) - 1
         predict += range(start, start + len(answer))
         targets += answer
-    return RewriteBatch(ids, torch.tensor(predict), torch.tensor(targets), len(rows))
+    return RewriteBatch(ids, torch.tensor(predict), torch.tensor(targets))
 
 
 def loss_of(model: Qwen3ForCausalLM, batch: RewriteBatch) -> torch.Tensor:
@@ -264,7 +266,7 @@ def _chunk(run: ReviserRun) -> None:
         torch.autograd.backward(loss)
         run.optimizer.step(peak, 1.0)
         losses.append(float(loss.detach()))
-        run.step, run.batch, run.seen = run.step + 1, run.batch + 1, run.seen + batch.rows
+        run.step, run.batch, run.seen = run.step + 1, run.batch + 1, run.seen + len(batch)
         spent = time.monotonic() - began
         began += spent
         run.seconds += spent

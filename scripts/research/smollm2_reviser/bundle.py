@@ -16,7 +16,8 @@ from revise_captions.command_line.printing import echo
 from revise_captions.reviser.builtin import ADAPTER
 from revise_captions.reviser.bundled_model.reviser import ReviserCard
 from revise_captions.reviser.bundled_model.smollm2 import VERSION
-from scripts.research.smollm2_reviser.train import RANK, TARGETS
+from scripts.research.frame.lora import CONFIG, TARGETS, WEIGHTS
+from scripts.research.smollm2_reviser.train import RANK
 
 #: The most that the package carries of it.
 LARGEST = 10_000_000
@@ -38,7 +39,7 @@ def _log(folder: Path) -> list[str]:
 @click.argument("earlier", nargs=-1, type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--out", type=click.Path(path_type=Path), default=ADAPTER, help="Folder to fill.")
 def main(run: Path, earlier: tuple[Path, ...], out: Path) -> None:
-    weights = (run / "adapter_model.safetensors").read_bytes()
+    weights = (run / WEIGHTS).read_bytes()
     if len(weights) > LARGEST:
         raise click.ClickException(f"{len(weights):,} bytes are more than {LARGEST:,}")
     last = [json.loads(_log(folder)[-1]) for folder in (*earlier, run)]
@@ -48,9 +49,9 @@ def main(run: Path, earlier: tuple[Path, ...], out: Path) -> None:
         "minutes": round(sum(row["minutes"] for row in last), 1),
     }  # fmt: skip
     out.mkdir(parents=True, exist_ok=True)
-    for name in ("adapter_config.json", "adapter_model.safetensors"):
+    for name in (CONFIG, WEIGHTS):
         shutil.copyfile(run / name, out / name)
-    digest = hashlib.sha256((out / "adapter_config.json").read_bytes() + weights)
+    digest = hashlib.sha256((out / CONFIG).read_bytes() + weights)
     card = ReviserCard(VERSION, digest.hexdigest()[:12], training)
     card.write(out)
     echo(f"{out}: revision {card.revision}, {len(weights):,} bytes")

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from PIL import Image, ImageChops, ImageDraw
 
+from revise_captions.picturebook.drawing.pen import mix
+
 RGB = tuple[int, int, int]
 Point = tuple[float, float]
 
@@ -29,15 +31,6 @@ NAMED: tuple[RGB, ...] = (
     (124, 252, 0), (173, 216, 230), (210, 180, 140), (50, 205, 50), (255, 99, 71), (220, 20, 60),
     (64, 224, 208), (222, 184, 135), (245, 222, 179), (47, 79, 79), (100, 149, 237), (128, 0, 0),
 )  # fmt: skip
-
-
-def mix(a: RGB, b: RGB, share: float) -> RGB:
-    """`a` with `share` of `b` in it."""
-    return (
-        round(a[0] + (b[0] - a[0]) * share),
-        round(a[1] + (b[1] - a[1]) * share),
-        round(a[2] + (b[2] - a[2]) * share),
-    )
 
 
 def hsv(h: float, s: float, v: float) -> RGB:

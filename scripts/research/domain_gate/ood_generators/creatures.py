@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 
+from revise_captions.picturebook.drawing.pen import mix
 from scripts.research.domain_gate.ood_generators.brush import (
     BLACK,
     TAU,
     WHITE,
     Brush,
     arc,
-    mix,
 )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
+from revise_captions.picturebook.drawing.pen import mix
 from scripts.research.domain_gate.ood_generators.brush import (
     RGB,
     WHITE,
@@ -16,7 +17,6 @@ from scripts.research.domain_gate.ood_generators.brush import (
     any_color,
     arc,
     hand,
-    mix,
     palette,
     shade,
 )

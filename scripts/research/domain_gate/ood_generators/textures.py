@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter
 
+from revise_captions.picturebook.drawing.pen import mix
 from scripts.research.domain_gate.ood_generators.brush import (
     any_color,
     hsv,
-    mix,
     shade,
 )
 

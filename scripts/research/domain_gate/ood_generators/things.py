@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from revise_captions.picturebook.drawing.pen import mix
 from scripts.research.domain_gate.ood_generators.brush import (
     BLACK,
     TAU,
     WHITE,
     Brush,
     arc,
-    mix,
 )
 from scripts.research.domain_gate.ood_generators.creatures import (
     animal,
