@@ -33,7 +33,6 @@ import click
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "datasets/picturebook/examples"
-OUTPUTS = ("out.jsonl", "out.quarantine.jsonl", "out.jsonl.signatures.json")
 
 
 def write_input(folder: Path, copies: int) -> int:

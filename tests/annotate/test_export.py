@@ -62,7 +62,7 @@ def unit(caption="A cat. It sleeps.", rewrite: str | None = "It is awake.", **mo
     if rewrite is not None:
         text = caption[:start] + rewrite
         revised = SentenceInCaption(text, Span(start, len(text)), 2, 2)
-    given = {"rationale": "It is awake.", "attempted": True, "accepted": True} | more
+    given = {"rationale": "It is awake.", "accepted": True} | more
     return Unit(
         "u1",
         sampling.SentenceLocation(1, "", 1),

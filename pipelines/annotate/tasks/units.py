@@ -78,7 +78,6 @@ class Unit:
     threshold: float
     error_types: tuple[str, ...] = ()
     rationale: str = ""
-    attempted: bool = False
     accepted: bool = False
     p_after: float | None = None
     revised: SentenceInCaption | None = None
@@ -231,7 +230,6 @@ def unit(judged: RunCaption, drawn: SampledLocation, seed: int, name: str) -> Un
         revision.threshold,
         errors,
         "" if sentence.rationale is None else sentence.rationale.text.strip(),
-        attempted=bool(sentence.attempts),
         accepted=sentence.accepted is not None,
         swapped=int(digest(f"{identity}\0order"), 16) % 2 == 1,
     )

@@ -3,7 +3,7 @@
     python -m scripts.research.charts.measure IMAGES --rendered 20
 
 The tables of real charts are in `tests/charts/real_tables.json`, read off by eye before the reader
-saw the images; the images are of the reporting half of CHOCOLATE (`reporting_half`), which no rule
+saw the images; the images are of the half of CHOCOLATE (SHA-256 of their names, odd) that no rule
 was tuned on. A table is [{"columns": [series], "rows": {category: [values]}}, …]; null stands for a
 cell without a value. With `--rendered`, drawn charts are measured, too: rules were tuned on those
 of Vega-Lite and matplotlib, of other seeds than here, and on none of the infographics.
@@ -11,7 +11,6 @@ of Vega-Lite and matplotlib, of other seeds than here, and on none of the infogr
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import random
@@ -46,11 +45,6 @@ STYLES = ("vega", "matplotlib", "infographic")
 #: Kinds of the drawn charts' rows; pies and tables of text have rows of their own.
 READ_KINDS = ("vertical bar", "horizontal bar", "grouped bar", "stacked bar", "line", "area")
 KINDS = {"": READ_KINDS, " pies": ("pie",), " tables": ("text table",)}
-
-
-def reporting_half(image: str) -> bool:
-    """Whether an image is in the half that no rule was tuned on."""
-    return int(hashlib.sha256(image.encode()).hexdigest(), 16) % 2 == 1
 
 
 @dataclass(frozen=True, slots=True)
