@@ -10,11 +10,12 @@ from typing import Any, Literal
 import click
 
 from revise_captions.command_line.command import command, help_research
-from revise_captions.command_line.options import REQUIRED, argument, option
+from revise_captions.command_line.options import REQUIRED, argument, group, option
 from revise_captions.command_line.printing import echo
 from revise_captions.command_line.shared import OUT_FOLDER
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.finetune.config import TrainingSettings, require_limit
+from revise_captions.finetune.data.labeled_rows import RowOptions
 from revise_captions.finetune.narration import Narrator
 from revise_captions.finetune.presets import PRESETS, preset_for
 
@@ -50,6 +51,7 @@ class FinetuneOptions:
     allow: tuple[Literal["missing-rationales", "duplicates", "shared-images"], ...] = option(
         (), "Continue in spite of this problem in the data."
     )
+    rows: RowOptions = group(RowOptions)
 
 
 @command(
@@ -73,6 +75,11 @@ def finetune_critic(options: FinetuneOptions, settings: TrainingSettings) -> Non
                    {"start": 7, "end": 17, "label": "nonfactual",
                     "rationale": "The cat is awake."}],
      "description": "A grey cat sits on a wall."}
+
+    Or DATA is a file, in any layout that captions are read from, which is split by image: such
+    rows; the output of revise-captions; decisions of captions explore; pairs with `chosen` and
+    `rejected`; or captions, or their sentences, with labels, in CSV for example. Fields are found
+    by name.
 
     BASE is a PaliGemma 2, an instruct model, or a critic trained earlier. On several GPUs:
     torchrun --nproc-per-node 8 -m revise_captions finetune DATA …
@@ -126,29 +133,30 @@ def _run(options: FinetuneOptions, given: dict[str, Any]) -> None:
     from transformers.utils import logging
 
     from revise_captions.finetune.data.check import check_data
+    from revise_captions.finetune.data.split import ready
     from revise_captions.finetune.run import finetune
     from revise_captions.finetune.trainer.setup import COMMAND
     from revise_captions.runs.training_folder import check_run_folder
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    data, base, out = options.data, options.base, options.out
+    base, out = options.base, options.out
     _, settings = chosen(base, options.preset, given)
     require_limit(settings)
-    if options.dry_run:
-        from revise_captions.finetune.trainer.estimate import dry_run as estimate
-
-        echo(check_data(data, options.held_out, options.allow, settings))
-        echo(estimate(data, base, out, settings))
-        return
-    check_run_folder(
-        out, COMMAND, go_on=options.resume
-    )  # before the data is read, which takes a while
-    if not options.resume:
-        echo(check_data(data, options.held_out, options.allow, settings), err=True)
     narrator = Narrator(out)
 
     def report(event: dict[str, Any]) -> None:
         for line in narrator.lines(event):
             echo(line)
 
-    finetune(data, base, out, settings, resume=options.resume, report=report, began=began)
+    if not options.dry_run:  # before the data is read, which takes a while
+        check_run_folder(out, COMMAND, go_on=options.resume)
+    with ready(options.data, options.rows) as (data, said):
+        if not options.resume or options.dry_run:
+            checked = check_data(data, options.held_out, options.allow, settings)
+            echo("\n".join(filter(None, (said, checked))), err=not options.dry_run)
+        if options.dry_run:
+            from revise_captions.finetune.trainer.estimate import dry_run as estimate
+
+            echo(estimate(data, base, out, settings))
+        else:
+            finetune(data, base, out, settings, resume=options.resume, report=report, began=began)

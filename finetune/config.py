@@ -208,7 +208,7 @@ class ValidationSettings:
     time_share: float = option(
         0.1,
         "Share of the time that validations may take (0: only the last).",
-        name="validate_share",
+        name="validate_time",
     )
     steps: int = option(
         0, "Steps between validations, instead of a share of the time.", name="validate_steps"

@@ -12,7 +12,6 @@ from revise_captions.text.formatting import plural
 if TYPE_CHECKING:
     from revise_captions.pipelines.annotate.answers.import_answers import Imported
     from revise_captions.pipelines.annotate.data.convert import Converted
-    from revise_captions.pipelines.annotate.data.folder import SplitCounts
     from revise_captions.pipelines.annotate.data.matching import Matched
     from revise_captions.pipelines.annotate.options import (
         ConvertOptions,
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
         MatchOptions,
     )
     from revise_captions.pipelines.annotate.tasks.export import Exported
+    from revise_captions.training_data.folder import SplitCounts
 
 
 def exported_text(options: ExportOptions, found: Exported) -> str:

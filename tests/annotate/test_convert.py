@@ -22,7 +22,7 @@ from revise_captions.finetune.data.check import check_data
 from revise_captions.finetune.data.records import open_split
 from revise_captions.io.perceptual_hash import alike, fingerprint, groups
 from revise_captions.pipelines.annotate.cli import annotate
-from revise_captions.pipelines.annotate.data.folder import splits
+from revise_captions.training_data.folder import splits
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 CAPTION = "A red bus.  It is late. Nobody waits. Two dogs."

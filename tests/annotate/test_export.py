@@ -20,7 +20,6 @@ from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.errors import UserError
 from revise_captions.outside_text import csv_cell
 from revise_captions.pipelines.annotate.cli import annotate
-from revise_captions.pipelines.annotate.data.images import ImageFolder
 from revise_captions.pipelines.annotate.tasks import sampling
 from revise_captions.pipelines.annotate.tasks.interfaces import (
     ASKING,
@@ -36,6 +35,7 @@ from revise_captions.pipelines.annotate.tasks.units import (
     read_key,
 )
 from revise_captions.records import ImageRef, Span
+from revise_captions.training_data.images import ImageFolder
 
 # --- The interfaces -----------------------------------------------------------------------------
 

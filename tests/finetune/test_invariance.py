@@ -46,7 +46,7 @@ from revise_captions.finetune.trainer.validate import _choice
 STEADY = (
     "--no-compile", "--dtype", "float32", "--batch-size", "8", "--warmup", "2", "--seed", "3",
     "--schedule", "constant", "--describe-early", "0.5", "--describe-late", "0.5",
-    "--learning-rate", "1e-3", "--validate-share", "0", "--save-minutes", "1000",
+    "--learning-rate", "1e-3", "--validate-time", "0", "--save-minutes", "1000",
 )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ RENAMED = {
     "regime": "attention_mode",
     "change_regime": "change_attention_mode",
     "tensorboard": "log_with",
-    "validate_minutes": "validate_share",
+    "validate_minutes": "validate_time",
 }
 
 

@@ -66,7 +66,7 @@ def test_three_commands_from_an_export_to_a_better_critic(exported, tmp_path):
     said = run(
         finetune_critic, data, "--base", base, "--out", out, "--steps", 50, "--batch-size", 8,
         "--learning-rate", 4e-3, "--warmup", 5, "--no-compile", "--dtype", "float32", "--ema", 0.9,
-        "--robust-share", 0, "--validate-share", 0,
+        "--robust-share", 0, "--validate-time", 0,
     )  # fmt: skip
     assert "{" not in said
     assert f"captions revise captions.jsonl revised.jsonl --critic {out} --reviser" in said

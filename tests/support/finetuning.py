@@ -19,7 +19,7 @@ main = program(cli.finetune_critic)
 
 SMALL = (
     "--no-compile", "--dtype", "float32", "--batch-size", "4", "--warmup", "1",
-    "--validate-share", "0", "--save-minutes", "1000", "--samples", "1",
+    "--validate-time", "0", "--save-minutes", "1000", "--samples", "1",
 )  # fmt: skip
 
 

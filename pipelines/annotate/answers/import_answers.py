@@ -35,14 +35,6 @@ from revise_captions.pipelines.annotate.answers.readers import (
     files_of,
     read_answers,
 )
-from revise_captions.pipelines.annotate.data.folder import (
-    Provenance,
-    SplitCounts,
-    open_training_folder,
-    splits,
-    write_about,
-)
-from revise_captions.pipelines.annotate.data.images import ImageFolder
 from revise_captions.pipelines.annotate.options import ImportOptions
 from revise_captions.pipelines.annotate.tasks.export import KEY, SAMPLE
 from revise_captions.pipelines.annotate.tasks.units import (
@@ -52,6 +44,14 @@ from revise_captions.pipelines.annotate.tasks.units import (
     read_key,
 )
 from revise_captions.records import Span
+from revise_captions.training_data.folder import (
+    Provenance,
+    SplitCounts,
+    open_training_folder,
+    splits,
+    write_about,
+)
+from revise_captions.training_data.images import ImageFolder
 
 NO_IMAGE = "an image that cannot be read: no training row"
 NO_SPLIT = "no training data"

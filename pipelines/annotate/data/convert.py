@@ -14,10 +14,11 @@ from revise_captions.benchmarks.catalog.benchmark import Benchmark
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import Example, LabeledSentence
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.io.images import load_image
-from revise_captions.io.perceptual_hash import fingerprint, groups
+from revise_captions.io.perceptual_hash import groups
 from revise_captions.io.writing import check_new_folder
-from revise_captions.pipelines.annotate.data.folder import (
+from revise_captions.pipelines.annotate.options import ConvertOptions
+from revise_captions.records import ImageRef, Span
+from revise_captions.training_data.folder import (
     TEST,
     Provenance,
     SplitCounts,
@@ -25,9 +26,7 @@ from revise_captions.pipelines.annotate.data.folder import (
     splits,
     write_about,
 )
-from revise_captions.pipelines.annotate.data.images import ImageFolder
-from revise_captions.pipelines.annotate.options import ConvertOptions
-from revise_captions.records import ImageRef, Span
+from revise_captions.training_data.images import ImageFolder
 
 #: Held out: what the paper measures critics by, and ranks captioners with.
 BENCHMARK_ITSELF = ("docci-critique",)
@@ -163,10 +162,7 @@ def _images(
 def _image(options: ConvertOptions, ref: ImageRef, store: ImageFolder) -> str:
     if options.images == "copy":
         return store.add(ref, image_root=options.image_root, folder=options.folder)
-    picture = load_image(ref, root=options.image_root, folder=options.folder)
-    name = str(((options.image_root or options.folder) / (ref.path or "")).resolve())
-    store.prints[name] = fingerprint(picture)
-    return name
+    return store.look_at(ref, image_root=options.image_root, folder=options.folder)
 
 
 def row_of(example: Example, image: str, left_out: Counter[str]) -> dict[str, Any]:

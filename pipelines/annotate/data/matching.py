@@ -27,17 +27,17 @@ from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow
 from revise_captions.io.source import Source
 from revise_captions.io.writing import check_new_folder
-from revise_captions.pipelines.annotate.data.folder import (
+from revise_captions.pipelines.annotate.data.minimal_pairs import Contrasts
+from revise_captions.pipelines.annotate.options import MatchOptions
+from revise_captions.text.sentences import split
+from revise_captions.training_data.folder import (
     Provenance,
     SplitCounts,
     open_training_folder,
     splits,
     write_about,
 )
-from revise_captions.pipelines.annotate.data.images import ImageFolder
-from revise_captions.pipelines.annotate.data.minimal_pairs import Contrasts
-from revise_captions.pipelines.annotate.options import MatchOptions
-from revise_captions.text.sentences import split
+from revise_captions.training_data.images import ImageFolder
 
 NO_RECORD = "rows that are no caption of an image"
 NO_IMAGE = "rows whose image cannot be read"

@@ -13,6 +13,7 @@ The run is read twice: once to sample, once to fetch the sampled sentences.
 from __future__ import annotations
 
 import base64
+import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -22,12 +23,12 @@ from urllib.parse import quote
 
 from revise_captions.errors import BadRecord, UserError, mended_by_user
 from revise_captions.io.fields import to_record
+from revise_captions.io.images import load_image
 from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow, dumps
 from revise_captions.io.source import Source
 from revise_captions.io.writing import check_new_folder, replacing, write_json, write_json_lines
 from revise_captions.pages.evidence import boxes_of
-from revise_captions.pipelines.annotate.data.images import ImageFolder
 from revise_captions.pipelines.annotate.options import ExportOptions
 from revise_captions.pipelines.annotate.tasks.interfaces import (
     INTERFACES,
@@ -52,7 +53,8 @@ from revise_captions.pipelines.annotate.tasks.units import (
     error_types,
     unit,
 )
-from revise_captions.records import ImageRef
+from revise_captions.records import Box, ImageRef
+from revise_captions.training_data.images import ImageFolder
 
 KEY, SAMPLE = "key.jsonl", "sample.json"
 
@@ -151,9 +153,19 @@ def _fetch(
             boxes = boxes_of(judged.stored["sentences"][one.place.sentence])
             evidence = ""
             if boxes and options.images != "path":
-                evidence = _in_tasks(options, store.add_outlined(image, boxes))
+                evidence = _in_tasks(options, _outlined(store, image, boxes))
             units.append(replace(made, image=image, shown=shown, evidence=evidence))
     return units, missing
+
+
+def _outlined(store: ImageFolder, name: str, boxes: Sequence[Box]) -> str:
+    """Stores a copy of a stored image with boxes, in its pixels, outlined. Returns its name."""
+    from revise_captions.pages.evidence import outlined
+
+    picture = load_image(ImageRef(data=(store.root / name).read_bytes()))
+    buffer = io.BytesIO()
+    outlined(picture, [(1, boxes)]).save(buffer, "PNG")
+    return store.add(ImageRef(data=buffer.getvalue()))
 
 
 def _image(

@@ -118,10 +118,40 @@ def recognize(
         held = sum(_is_image(look_up(row, image)) for row in rows)
         image = image if 2 * held > len(rows) else None  # one stray row asks no image of the rest
     if rows and not captions and not given.captionless:
-        raise _none_known("caption", rows)
+        raise no_known_field("caption", rows)
     if rows and need_image and image is None:
-        raise _none_known("image", rows)
+        raise no_known_field("image", rows)
     return Fields(image, captions, given.captionless)
+
+
+def find_field(
+    rows: Sequence[Mapping[str, Any]], what: str, given: str | None, known: Sequence[str]
+) -> str | None:
+    """The field that holds something else than image and caption, found as they are.
+
+    Args:
+        rows: The first rows of a file.
+        what: What it holds; `--WHAT-field` names it.
+        given: The name that the user chose; None: search.
+        known: Names to search for, the first wins.
+
+    Returns:
+        The name; None where no row has a known one.
+
+    Raises:
+        UserError: The given name is in none of the rows.
+    """
+    if given is not None and rows and all(look_up(row, given) is None for row in rows):
+        raise _no_such_field(given, rows)
+    return given or _most_known(rows, what, known, lambda value: value is not None)
+
+
+def no_known_field(what: str, rows: Sequence[Mapping[str, Any]]) -> UserError:
+    """What to raise where a field is needed, and none of the known names is there."""
+    return UserError(
+        f"no field known to hold the {what} in the first {len(rows)} rows",
+        hint=f"{_found(rows)}; pass --{what}-field NAME",
+    )
 
 
 def to_record(row: Row, fields: Fields, *, source: str) -> Record:
@@ -285,13 +315,6 @@ def _no_such_field(name: str, rows: Sequence[Mapping[str, Any]]) -> UserError:
     near = difflib.get_close_matches(name, names, 1)
     hint = f'did you mean "{on_one_line(near[0])}"?' if near else _found(rows)
     return UserError(f'no field "{name}" in the first {len(rows)} rows', hint=hint)
-
-
-def _none_known(what: str, rows: Sequence[Mapping[str, Any]]) -> UserError:
-    return UserError(
-        f"no field known to hold the {what} in the first {len(rows)} rows",
-        hint=f"{_found(rows)}; pass --{what}-field NAME",
-    )
 
 
 def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:

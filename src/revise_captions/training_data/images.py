@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revise_captions.io.images import image_bytes, load_image
 from revise_captions.io.perceptual_hash import Fingerprint, fingerprint
-from revise_captions.records import Box, ImageRef
+from revise_captions.records import ImageRef
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -55,19 +54,14 @@ class ImageFolder:
             self.prints[name] = fingerprint(picture)
         return name
 
-    def add_outlined(self, name: str, boxes: Sequence[Box]) -> str:
-        """Stores a copy of a stored image with boxes outlined, and returns its path below `root`.
-
-        Args:
-            name: The stored image's path below `root`.
-            boxes: In its pixels.
-        """
-        from revise_captions.pages.evidence import outlined
-
-        picture = load_image(ImageRef(data=(self.root / name).read_bytes()))
-        buffer = io.BytesIO()
-        outlined(picture, [(1, boxes)]).save(buffer, "PNG")
-        return self.add(ImageRef(data=buffer.getvalue()))
+    def look_at(
+        self, ref: ImageRef, *, image_root: Path | None = None, folder: Path = Path()
+    ) -> str:
+        """The absolute path of an image that stays where it is. Raises `BadRecord`."""
+        picture = load_image(ref, root=image_root, folder=folder)
+        name = str(((image_root or folder) / (ref.path or "")).resolve())
+        self.prints[name] = fingerprint(picture)
+        return name
 
 
 def storable(data: bytes) -> tuple[bytes, str, Image]:
