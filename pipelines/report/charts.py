@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,16 +12,19 @@ from revise_captions.pipelines.output.outcomes import End, Step
 from revise_captions.records import Why
 
 WIDTH, NODE, GAP, MIN_NODE = 960, 12, 16, 3
-_COLUMN_X = (0, 400, 790)
+_COLUMN_X = (0, 360, 740)
 _FLOW_HEIGHT = 260
+#: Characters of a label's line, which beside a count of millions fit between two columns; and its
+#: height.
+_LINE_LENGTH, _LINE = 40, 17
 
 
 @dataclass(frozen=True, slots=True)
 class FlowBar:
-    """A bar of the flow. `tone` is "good", "bad", "unsure" or "gone"."""
+    """A bar of the flow. `tone` is "good", "bad", "unsure" or "gone"; `lines` are its label's."""
 
     name: str
-    label: str
+    lines: Sequence[str]
     count: int
     tone: str
     x: float
@@ -29,7 +33,8 @@ class FlowBar:
 
     @property
     def label_y(self) -> float:
-        return self.y + self.height / 2
+        """The middle of the first line."""
+        return self.y + self.height / 2 - (len(self.lines) - 1) * _LINE / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +104,11 @@ def _stack(parts: Sequence[tuple[str, int, str]], column: int, scale: float) -> 
     nodes, y = [], 0.0
     for name, count, tone in parts:
         height = max(count * scale, MIN_NODE)
-        # A label needs its line even where the node is thin.
-        room = max(height, 34 if column else 0)
-        label = step_label(name) if column == 1 else name
+        lines = textwrap.wrap(step_label(name) if column == 1 else name, _LINE_LENGTH)
+        # A label needs its lines even where the node is thin.
+        room = max(height, _LINE * max(2, len(lines)) if column else 0)
         top = y + (room - height) / 2
-        nodes.append(FlowBar(name, label, count, tone, _COLUMN_X[column], top, height))
+        nodes.append(FlowBar(name, lines, count, tone, _COLUMN_X[column], top, height))
         y += room + GAP
     return nodes
 

@@ -20,6 +20,7 @@ from revise_captions.pipelines.report.cards import RECORDS_LIMIT, THUMBNAIL, thu
 from revise_captions.pipelines.report.page import figures_path, write_report
 from revise_captions.pipelines.report.sample import QUOTA, ReportRow, Sampler
 from revise_captions.pipelines.report.summary import Tally
+from revise_captions.records import Why
 from revise_captions.text.html import difference, visible
 
 # Text and differences
@@ -137,6 +138,15 @@ def test_flow_conserves_sentences_and_ribbons_fill_their_nodes():
         for above, below in pairwise(column):
             assert above.y + above.height < below.y
     assert charts.flow([]) is None
+
+
+def test_every_reason_of_a_refusal_stands_whole_in_the_flow():
+    items = [{"step": str(why), "end": "still flagged", "sentences": 1} for why in Why]
+    nodes = charts.flow(items).nodes
+    told = {" ".join(node.lines) for node in nodes}
+    assert {charts.step_label(str(why)) for why in Why} <= told
+    lines = [(n.label_y - 8, n.label_y + 17 * len(n.lines) - 8) for n in nodes[1:-1]]
+    assert all(above[1] <= below[0] for above, below in pairwise(lines))
 
 
 def test_histogram_bars_are_on_their_side_of_the_threshold():
