@@ -167,7 +167,7 @@ def _judged(items: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """The sentences of a revision that have a verdict."""
     changed = False  # earlier in the caption: a rewrite's truth may depend on it
     for item in items:
-        label = _DECIDED.get((item.get("decided") or {}).get("as"), item["label"])
+        label = _DECIDED.get((item.get("decided") or {}).get("as", ""), item["label"])
         kept = bool(item["accepted"]) and not item["dropped"]
         start, end = item["span"]
         row = {"start": start, "end": end, "label": label}
@@ -191,7 +191,7 @@ def _preference(row: Mapping[str, Any]) -> Sequence[LabeledText]:
     for tag, a, b, c, d in aligned.get_opcodes():
         if tag == "replace" and b - a == d - c:
             rewrites |= dict(zip(range(c, d), texts[a:b], strict=True))
-    found = []
+    found: list[dict[str, Any]] = []
     for number, (span, text) in enumerate(wrong):
         label = "factual" if text in texts else "nonfactual"
         found.append({"start": span.start, "end": span.end, "label": label})
@@ -228,7 +228,7 @@ def _labeled_reader(rows: _Rows, options: RowOptions) -> Reader:
         factual = _truth(look_up(row, label), label, inverted, options.factual_value)
         if factual is None:
             raise ValueError("people were unsure")
-        item = {"start": start, "end": start + len(part)}
+        item: dict[str, Any] = {"start": start, "end": start + len(part)}
         item |= {"label": "factual" if factual else "nonfactual"}
         if not factual:
             item |= {"rationale": _text(row, rationale), "rewrite": _text(row, rewrite)}

@@ -46,7 +46,7 @@ class _Gathered:
         self.first.setdefault(why, line)
 
     def add(self, image: str, text: LabeledText) -> None:
-        new = {"sentences": {}, **text.more}
+        new: dict[str, Any] = {"sentences": {}, **text.more}
         about = self.captions.setdefault((image, text.caption), new)
         for item in text.sentences:
             place = int(item["start"]), int(item["end"])
@@ -139,8 +139,8 @@ def split_file(data: Path, out: Path, options: RowOptions) -> str:
     prints = {name: seen for name, seen in store.prints.items() if name in used}
     sides = splits(groups(prints), options.validation_share)
     with open_training_folder(out, sides) as folder:
-        for row in rows:
-            folder.add(row)
+        for made in rows:
+            folder.add(made)
     made_by = f"captions finetune {data.name} --validation-share {options.validation_share:g}"
     write_about(out, _about(data, kind), folder, made_by, found.left_out)
     return "\n".join(_said(data, kind, found))
