@@ -24,7 +24,6 @@ from revise_captions.command_line.options import option
 from revise_captions.command_line.shared import shared_option
 from revise_captions.errors import UserError
 from revise_captions.finetune.data.records import parse
-from revise_captions.finetune.preferences.data import said
 from revise_captions.io.fields import (
     CAPTIONS,
     Fields,
@@ -33,6 +32,7 @@ from revise_captions.io.fields import (
     look_up,
     no_known_field,
     recognize,
+    said,
 )
 from revise_captions.io.rows import Row
 from revise_captions.outside_text import on_one_line

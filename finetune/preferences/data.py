@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import BadRecord, Reason, UserError, own_step
+from revise_captions.io.fields import said
 from revise_captions.io.images import load_image, parse_image
 from revise_captions.io.readers import open_rows
 from revise_captions.io.rows import BadRow, Row
@@ -205,19 +206,6 @@ def _question(row: Mapping[str, Any], options: ReadingOptions, number: int) -> l
         detail = "the row has no `prompt`: give one with --prompt"
         raise BadRecord(Reason.MISSING_CAPTION, detail)
     return [{"role": "user", "content": text}]
-
-
-def said(turns: object) -> str:
-    """The text of the last turn of a conversation, or a plain text; "" where there is none."""
-    if isinstance(turns, str):
-        return turns
-    if not isinstance(turns, list) or not turns or not isinstance(turns[-1], Mapping):
-        return ""
-    content = turns[-1].get("content")
-    if isinstance(content, list):
-        texts = [part.get("text") for part in content if isinstance(part, Mapping)]
-        return "".join(text for text in texts if isinstance(text, str))
-    return content if isinstance(content, str) else ""
 
 
 def _first(row: Mapping[str, Any], names: tuple[str, ...]) -> object:

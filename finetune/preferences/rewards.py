@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.dcscore.score import UnitCounts, score
 from revise_captions.dcscore.units import Decomposer, UnitVerifier, VerifyTask
 from revise_captions.errors import UserError
-from revise_captions.finetune.preferences.data import said
+from revise_captions.io.fields import said
 
 if TYPE_CHECKING:
     from PIL.Image import Image

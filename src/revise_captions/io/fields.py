@@ -244,6 +244,19 @@ def _answer(turns: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def said(turns: object) -> str:
+    """The text of the last turn of a conversation, or a plain text; "" where there is none."""
+    if isinstance(turns, str):
+        return turns
+    if not isinstance(turns, list) or not turns or not isinstance(turns[-1], Mapping):
+        return ""
+    content = turns[-1].get("content")
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        return "".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
 def _answer_place(turns: object) -> tuple[str | int, ...] | None:
     """Where the text of that answer stands in the conversation."""
     if not isinstance(turns, list):
