@@ -34,11 +34,6 @@ RUNS = {
 #: The same on a fifth of the scenes, which `captions finetune-metric` did not see, before and after
 #: it.
 TUNED = "picture-book-tuned"
-#: Checks that had another name when a run was recorded.
-_EARLIER = {
-    "continuation, short": "short continuation",
-    "continuation, long": "long continuation",
-}
 #: What the metrics that have no recorded run look at, and why they have none.
 _NO_WEIGHTS = "its weights are not here"
 UNMEASURED = {
@@ -78,9 +73,7 @@ def without_texts(found: Mapping[str, Any]) -> dict[str, Any]:
     metrics = []
     for metric in found["metrics"]:
         checks = [
-            {**own, "check": name, "outcome": outcome(own["shares"], own["compared"])}
-            for own in metric["checks"]
-            if (name := _EARLIER.get(own["check"], own["check"]))
+            {**own, "outcome": outcome(own["shares"], own["compared"])} for own in metric["checks"]
         ]
         said = {"verdict": verdict(metric["name"], checks), "rises_by": rises_by(checks)}
         metrics.append({**metric, "checks": checks, **said})
