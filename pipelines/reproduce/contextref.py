@@ -6,11 +6,12 @@ Both come from a run of `captions stress-metric`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from revise_captions.errors import UserError
 from revise_captions.pipelines.reproduce.table import (
     PAPER,
+    RELEASED,
     Asked,
     Figures,
     PaperTable,
@@ -50,7 +51,7 @@ _AXES = (
 _SHORT = ("overall", "after", "imagin.", "relevance", "after", "irrelev.", "after")
 
 
-def _found(asked: Asked) -> Mapping[str, Any]:
+def _found(asked: Asked, part: Literal["all", "test"] = "all") -> Mapping[str, Any]:
     if not asked.files:
         raise UserError("no metric is given", hint=f"add {FILES}")
     place = asked.placement
@@ -59,6 +60,8 @@ def _found(asked: Asked) -> Mapping[str, Any]:
             asked.files,
             asked.folder(CONTEXTREF),
             benchmark=CONTEXTREF,
+            protocol="released" if asked.protocol == RELEASED else "ours",
+            part=part,
             writer=asked.models.get("writer", "none"),
             limit=asked.limit,
             engine=place.engine,
@@ -71,7 +74,7 @@ def _found(asked: Asked) -> Mapping[str, Any]:
 
 def checks(asked: Asked) -> TableRows:
     """Table 1: the share of changed descriptions with a lower score, in percent, by check."""
-    found = _found(asked)
+    found = _found(asked, "test" if asked.protocol == RELEASED else "all")
     return _rows(
         found,
         {
@@ -97,10 +100,13 @@ def people(asked: Asked) -> TableRows:
 def _rows(found: Mapping[str, Any], rows: Mapping[str, Figures]) -> TableRows:
     settings = {f"scores {metric['name']}": metric["signature"] for metric in found["metrics"]}
     said = f"{found['descriptions']} descriptions of {found['images']} images"
-    return TableRows(rows, {"run": found["signature"], **settings}, (said,))
+    left_out = [f"left out: {count:,} {what}" for what, count in found["left_out"].items()]
+    return TableRows(rows, {"run": found["signature"], **settings}, (said, *left_out))
 
 
-_ROLES = (TableModel("writer", "none", "gpt2", "`none` leaves out the two continuations"),)
+_ROLES = (
+    TableModel("writer", "none", "gpt2", "`none` leaves out the two continuations", protocol=PAPER),
+)
 _COST = "204 descriptions and their 1,700 changes, by the metric"
 
 TABLES = (
@@ -120,6 +126,7 @@ TABLES = (
         sample="contextref",
         files=FILES,
         sample_files=("length",),
+        protocols=(PAPER, RELEASED),
         digits=(1,),
         differs={
             PAPER: (

@@ -37,12 +37,14 @@ class TableModel:
         default: What is used where none is given; runs offline.
         paper: The paper's model; "" where it was not released.
         note: What else is to be said of it.
+        protocol: The only protocol that takes it; "": all.
     """
 
     name: str
     default: str
     paper: str
     note: str = ""
+    protocol: str = ""
 
     def why_other(self, given: str) -> str:
         """Why figures with this model are not the paper's; "" where it is the paper's."""
@@ -158,7 +160,8 @@ class PaperTable:
 
     def why_not_comparable(self, asked: Asked, found: TableRows) -> list[str]:
         """Why the figures are not to be held against the published rows."""
-        reasons = [role.why_other(asked.models[role.name]) for role in self.roles]
+        roles = [role for role in self.roles if role.protocol in ("", asked.protocol)]
+        reasons = [role.why_other(asked.models[role.name]) for role in roles]
         reasons += [*self.differs.get(asked.protocol, ()), *found.differs]
         if asked.limit is not None:
             reasons.append(f"only the first {asked.limit} rows of the data")

@@ -88,12 +88,14 @@ PARTS = ("all", "train", "test")
 
 
 def part_of(examples: Sequence[Example], part: str) -> list[Example]:
-    """The examples of a part: a fifth of the images, chosen by a hash of their names, is `test`.
+    """The examples of a part, in which shuffles then stay (ContextRef, section 6).
 
-    Shuffles then stay inside the part (ContextRef, section 6).
+    Unless the data has a split, a fifth of the images, chosen by a hash of their names, is `test`.
     """
     if part == "all":
         return list(examples)
+    if all(example.subset in PARTS[1:] for example in examples):
+        return [example for example in examples if example.subset == part]
     names = sorted({example.image for example in examples}, key=_hash)
     test = set(names[: max(1, round(TEST_SHARE * len(names)))])
     return [example for example in examples if (example.image in test) == (part == "test")]

@@ -44,6 +44,11 @@ class StressOptions:
         callback=_list,
     )
     benchmark: str = option("plain", "What DIR holds.")
+    protocol: Literal["ours", "released"] = option(
+        "ours",
+        "Changes made here, or those in DIR that ContextRef's authors released (df_metric_*.csv), "
+        "compared as their analysis does.",
+    )
     html: Path | None = option(None, "Write a page with charts to this file.", type=OUT_FILE)
     json: Path | None = option(None, "Write all figures to this JSON file.", type=OUT_FILE)
     export: Path | None = option(
@@ -67,8 +72,8 @@ class StressOptions:
     )
     part: Literal["all", "train", "test"] = option(
         "all",
-        "Use all images, four fifths of them, or the other fifth: finetune-metric trains on "
-        "`train`, so measure what it made on `test`.",
+        "Use all images, four fifths of them, or the other fifth (the data's own split, if it has "
+        "one): finetune-metric trains on `train`, so measure what it made on `test`.",
     )
     seed: int = shared_option("--seed")
     replicates: int = shared_option("--replicates", default=1000)

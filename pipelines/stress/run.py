@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from revise_captions.benchmarks.catalog.table import benchmark
+from revise_captions.benchmarks.readers.contextref import gold
 from revise_captions.benchmarks.types import Example
 from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
@@ -20,6 +21,7 @@ from revise_captions.pipelines.stress.export import export_variants
 from revise_captions.pipelines.stress.items import RatedItems, part_of, read_items, spread
 from revise_captions.pipelines.stress.options import StressOptions
 from revise_captions.pipelines.stress.page import TITLE, page
+from revise_captions.pipelines.stress.released import released
 from revise_captions.pipelines.stress.scores import (
     ORIGINAL,
     StressScores,
@@ -39,6 +41,9 @@ from revise_captions.signature import signature
 logger = logging.getLogger(__name__)
 FORMAT = "revise-captions stress"
 NO_WRITER = "none"
+CONTEXTREF, RELEASED = "contextref", "released"
+#: Of scores, as the authors of ContextRef compare them.
+DECIMALS = 3
 
 
 def run(options: StressOptions) -> dict[str, Any]:
@@ -51,14 +56,17 @@ def run(options: StressOptions) -> dict[str, Any]:
         UserError: Data or metrics cannot be read or loaded, before anything is written.
     """
     _check_targets(options)
-    entry = benchmark(options.benchmark)
-    examples = [item for item in entry.read(options.folder) if isinstance(item, Example)]
-    examples = spread(part_of(examples, options.part), options.limit)
+    originals = _originals(options)
+    examples = spread(part_of(originals, options.part), options.limit)
     rated = read_items(examples, options.folder, options.scale)
     if not rated.items:
         raise UserError(f"{options.folder} holds no descriptions of {options.benchmark}")
-    written = _continuations(rated, options)
-    variants = changed(rated, options.seed, written)
+    written = None
+    if options.protocol == RELEASED:
+        variants = released(options.folder, rated, originals)
+    else:
+        written = _continuations(rated, options)
+        variants = changed(rated, options.seed, written)
     if options.export is not None:
         export_variants(options.export, rated, variants)
     if not options.metrics:
@@ -72,12 +80,25 @@ def run(options: StressOptions) -> dict[str, Any]:
     names = [metric.name for metric in metrics]
     if len(set(names)) < len(names):
         raise UserError("two metrics have the same name", hint="name score files with NAME=FILE")
-    found = _found(options, rated, variants, metrics, written)
+    found = _found(options, rated, variants, metrics, _settings(options, written))
     if options.json is not None:
         write_json(options.json, found)
     if options.html is not None:
         write_text(options.html, page(found))
     return found
+
+
+def _originals(options: StressOptions) -> list[Example]:
+    if options.protocol == RELEASED:
+        if options.benchmark != CONTEXTREF:
+            raise UserError(
+                f"--protocol {RELEASED} is of the benchmark {CONTEXTREF}, and this is "
+                f"{options.benchmark}",
+                hint=f"add --benchmark {CONTEXTREF}, or leave --protocol out",
+            )
+        return list(gold(options.folder))
+    found = benchmark(options.benchmark).read(options.folder)
+    return [item for item in found if isinstance(item, Example)]
 
 
 def _check_targets(options: StressOptions) -> None:
@@ -106,35 +127,46 @@ def _continuations(rated: RatedItems, options: StressOptions) -> Continuations |
     return continuations(texts, options.writer, options.continuations, options.device)
 
 
+def _settings(options: StressOptions, written: Continuations | None) -> dict[str, str]:
+    """What decides the figures, besides the metrics."""
+    made = {
+        "checks": "ContextRef section 5.1, names and errors by rules",
+        "writer": written.model if written else "none",
+        "seed": str(options.seed),
+    }
+    theirs = {"checks": "df_metric_*.csv", "compared": f"to {DECIMALS} decimals"}
+    return {
+        "benchmark": options.benchmark,
+        "protocol": options.protocol,
+        **(theirs if options.protocol == RELEASED else made),
+        "part": options.part,
+        "intervals": f"95% Poisson bootstrap over images, {options.replicates}",
+    }
+
+
 def _found(
     options: StressOptions,
     rated: RatedItems,
     variants: Variants,
     metrics: Sequence[StressScores],
-    written: Continuations | None,
+    settings: Mapping[str, str],
 ) -> dict[str, Any]:
-    settings = {
-        "benchmark": options.benchmark,
-        "checks": "ContextRef section 5.1, names and errors by rules",
-        "writer": written.model if written else "none",
-        "part": options.part,
-        "seed": str(options.seed),
-        "intervals": f"95% Poisson bootstrap over images, {options.replicates}",
-    }
     return {
         "format": FORMAT,
         "signature": signature(settings),
         "benchmark": options.benchmark,
+        "protocol": options.protocol,
         "descriptions": len(rated.items),
         "images": len({item.image for item in rated.items}),
         "contexts": len({item.given.context for item in rated.items} - {""}),
         "empty": rated.empty,
         "refused_ratings": dict(rated.refused),
+        "left_out": dict(variants.left_out),
         "applies": {
             check.name: sum(given is not None for given in variants.inputs[check.name])
             for check in CHECKS
         },
-        "metrics": [_metric(metric, rated, options.replicates) for metric in metrics],
+        "metrics": [_metric(metric, rated, options) for metric in metrics],
         "agreement": agreements(rated.examples, metrics, options.replicates),
         "among": among_themselves(metrics),
         "examples": _shown(rated, variants, metrics),
@@ -147,9 +179,10 @@ def _found(
     }
 
 
-def _metric(metric: StressScores, rated: RatedItems, replicates: int) -> dict[str, Any]:
+def _metric(metric: StressScores, rated: RatedItems, options: StressOptions) -> dict[str, Any]:
     images = [item.image for item in rated.items]
-    checks = [check_shares(check, metric, images, replicates) for check in CHECKS]
+    decimals = DECIMALS if options.protocol == RELEASED else None
+    checks = [check_shares(check, metric, images, options.replicates, decimals) for check in CHECKS]
     return {
         "name": metric.name,
         "signature": metric.source,

@@ -11,7 +11,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from revise_captions.benchmarks.types import CAPTION, Example
@@ -30,9 +30,13 @@ ORIGINAL = ""
 
 @dataclass(frozen=True, slots=True)
 class Variants:
-    """Every input, by check (`ORIGINAL` for the originals); None where a check does not apply."""
+    """Every input, by check (`ORIGINAL` for the originals); None where a check does not apply.
+
+    `left_out` says what of released changes was not used, by reason.
+    """
 
     inputs: Mapping[str, Sequence[MetricInput | None]]
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

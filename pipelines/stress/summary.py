@@ -20,15 +20,21 @@ SAME = 1e-5
 WAYS = ("lower", "same", "higher")
 
 
-def way(before: float, after: float) -> str:
-    """Which way a score went."""
+def way(before: float, after: float, decimals: int | None = None) -> str:
+    """Which way a score went; with `decimals`, both are rounded first."""
+    if decimals is not None:
+        before, after = round(before, decimals), round(after, decimals)
     if abs(after - before) <= SAME * max(abs(before), abs(after)):
         return "same"
     return "lower" if after < before else "higher"
 
 
 def check_shares(
-    check: Check, scores: StressScores, images: Sequence[str], replicates: int
+    check: Check,
+    scores: StressScores,
+    images: Sequence[str],
+    replicates: int,
+    decimals: int | None = None,
 ) -> dict[str, Any]:
     """How many scores went which way, with intervals over images, and a verdict."""
     pairs = list(zip(scores.values[ORIGINAL], scores.values[check.name], images, strict=True))
@@ -37,7 +43,7 @@ def check_shares(
     names = {image: k for k, image in enumerate(dict.fromkeys(image for *_, image in known))}
     counts = np.zeros((len(names), len(WAYS)), dtype=np.int64)
     for before, after, image in known:
-        counts[names[image], WAYS.index(way(before, after))] += 1
+        counts[names[image], WAYS.index(way(before, after, decimals))] += 1
     shares = {
         name: ratio_interval(counts[:, k], counts.sum(1), replicates=replicates).as_json()
         for k, name in enumerate(WAYS)

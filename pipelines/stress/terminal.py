@@ -17,7 +17,8 @@ def as_text(found: Mapping[str, Any]) -> str:
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield (
-        f"{found['benchmark']}: {plural(found['descriptions'], 'description')} of "
+        f"{found['benchmark']}, protocol {found['protocol']}: "
+        f"{plural(found['descriptions'], 'description')} of "
         f"{plural(found['images'], 'image')}, {plural(found['contexts'], 'context')}"
     )
     yield from said_of_data(found)
@@ -51,6 +52,7 @@ def said_of_data(found: Mapping[str, Any]) -> list[str]:
     if refused := sum(found["refused_ratings"].values()):
         axes = ", ".join(f"{axis} {count}" for axis, count in found["refused_ratings"].items())
         lines.append(f"left out: {plural(refused, 'rating')} outside the scale ({axes}; --scale)")
+    lines += [f"left out: {count:,} {what}" for what, count in found["left_out"].items()]
     for check, count in found["applies"].items():
         if not count:
             lines.append(f"{check} does not apply to any description")

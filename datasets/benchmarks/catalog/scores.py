@@ -198,11 +198,11 @@ CONTEXTREF = Benchmark(
     "Description Generation, ICLR, arXiv:2309.11710",
     licence="see the repository",
     source="github.com/elisakreiss/contextref (its README links the folder `data`)",
-    files=("*.csv",),
+    files=("*.csv|train_data/csvs/df_metric_gold.csv|model_input_data/df_metric_gold.csv",),
     reader="revise_captions.benchmarks.readers.contextref:read",
     labels="scores: six questions, 1 to 5",
     expected={"published": {"captions": 204, "scores[overall, after]": 768}},
-    note="only data_chunk0-1_anon.csv to data_chunk0-5_anon.csv of that folder",
+    note="data_chunk0-1_anon.csv to data_chunk0-5_anon.csv of that folder, or df_metric_gold.csv",
 )
 
 TIFA = Benchmark(
