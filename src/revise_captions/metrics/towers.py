@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.engines.model_files import find_model, named
 from revise_captions.errors import UserError
+from revise_captions.metrics import openai_clip
 from revise_captions.metrics.protocol import ImageSource
 from revise_captions.outside_text import encodable
 from revise_captions.pretrained import load_pretrained, load_weights
@@ -19,7 +20,10 @@ from revise_captions.pretrained import load_pretrained, load_weights
 if TYPE_CHECKING:
     import torch
 
-_HINT = "expected the folder or Hugging Face id of a CLIP, SigLIP or BLIP-2 retrieval checkpoint"
+_HINT = (
+    "expected the folder or Hugging Face id of a CLIP, SigLIP or BLIP-2 retrieval checkpoint, or "
+    "Long-CLIP's file (longclip-L.pt)"
+)
 _KEPT = 50_000  # features of texts, and of images
 #: Trained with all texts padded to their full length.
 _PADDED = ("siglip", "siglip2")
@@ -152,7 +156,7 @@ def load_towers(name: str, *, device: str = "auto", batch_size: int = 16) -> Tow
     """Loads the towers of a checkpoint.
 
     Args:
-        name: A folder or hub id.
+        name: A folder or hub id, or a file in OpenAI CLIP's format (`longclip-L.pt`).
         device: `auto` is a GPU if there is one.
         batch_size: Images or texts in one forward pass.
 
@@ -165,24 +169,28 @@ def load_towers(name: str, *, device: str = "auto", batch_size: int = 16) -> Tow
 
     if not name:
         raise UserError("no model was named", hint=_HINT)
-    folder = find_model(name, "the metric's model")
     place, _ = device_and_dtype(device, "float32")
     try:
-        model, processor = _loaded(folder, name)
+        model, processor, identity = _loaded(name)
     except (OSError, ValueError, KeyError, ImportError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise UserError(f"no model of two towers at {name}: {reason}", hint=_HINT) from error
     settings = {
-        "towers": named(name, folder),
+        "towers": identity,
         "kind": str(model.config.model_type),
         "transformers": transformers.__version__,
     }
     return Towers(model.to(place), processor, settings, batch_size)
 
 
-def _loaded(folder: Path, name: str) -> tuple[Any, Any]:
+def _loaded(name: str) -> tuple[Any, Any, str]:
+    """Model, processor, `name@digest`."""
     import transformers
 
+    path = Path(name).expanduser()
+    if path.suffix == openai_clip.SUFFIX and path.is_file():
+        return openai_clip.load_openai_clip(path)
+    folder = find_model(name, "the metric's model")
     config = load_pretrained(transformers.AutoConfig, folder, name=name)
     blip2 = config.model_type == "blip-2"
     kind: Any = transformers.Blip2ForImageTextRetrieval if blip2 else transformers.AutoModel
@@ -195,4 +203,4 @@ def _loaded(folder: Path, name: str) -> tuple[Any, Any]:
         raise UserError(
             f"{name} lacks weights of {kind.__name__}: {', '.join(lacking[:3])}, …", hint=_HINT
         )
-    return model, processor
+    return model, processor, named(name, folder)
