@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +109,31 @@ def test_features_come_from_the_cache(home, trained, monkeypatch):
     assert weights[0] == weights[1]
 
 
+def test_the_best_seed_on_validation_is_kept_and_all_have_a_mean_and_deviation(home, trained):
+    """By hand, from as many trainings of one seed each."""
+    rows = (home / "data/rated.jsonl").read_text().splitlines(keepends=True)
+    for name, part in (("train", rows[:30]), ("validation", rows[30:45]), ("test", rows[45:])):
+        (home / f"data/{name}.jsonl").write_text("".join(part))
+    short = ["--epochs", "1", "--learning-rate", "0.001"]
+    found = train(home, "seeds", "--seeds", "3", *short, data="data")
+    assert found.exit_code == 0
+    ones = []
+    for seed in "012":
+        assert train(home, f"seed-{seed}", "--seed", seed, *short, data="data").exit_code == 0
+        ones.append(json.loads((home / f"seed-{seed}/vela.json").read_text())["training"])
+    own = json.loads((home / "seeds/vela.json").read_text())["training"]
+    values = [one["figures"]["test"]["fluency"]["kendall-b"][0] for one in ones]
+    mean, deviation = own["over seeds"]["test"]["fluency"]["kendall-b"]
+    assert (mean, deviation) == pytest.approx((np.mean(values), statistics.stdev(values)))
+    assert deviation > 0
+    assert f"τ-b {mean:.3f} ± {deviation:.3f}  (3 seeds)" in found.output
+    best = int(np.argmax([np.mean(one["epochs"][0]["validation"]) for one in ones]))
+    assert own["figures"] == ones[best]["figures"]
+    assert own["settings"]["seed"] == best
+    weights = [(home / m / "vela.safetensors").read_bytes() for m in ("seeds", f"seed-{best}")]
+    assert weights[0] == weights[1]
+
+
 @pytest.mark.parametrize(
     ("name", "options", "width"),
     [
@@ -141,7 +167,7 @@ def test_a_reference_free_metric_needs_no_reference_and_the_others_say_so(home, 
 
 def test_an_adapter_is_trained_saved_and_loaded(home):
     pytest.importorskip("peft")
-    options = ["--lora-rank", "2", "--epochs", "2", "--perspective", "fluency"]
+    options = ["--lora-rank", "2", "--epochs", "2", "--perspective", "fluency", "--seeds", "2"]
     found = train(home, "lora", *options)
     assert found.exit_code == 0, found.output
     card = json.loads((home / "lora" / "vela.json").read_text())

@@ -11,7 +11,7 @@ EPILOG = """
 Examples:
   captions train-vela rated/ --out my-vela --language smollm2 --pair bundled#early
   captions train-vela LONGCAP/ --benchmark longcap-arena --out my-vela \\
-      --language Qwen/Qwen2.5-3B-Instruct --pair ./LongCLIP-L --lora-rank 16
+      --language Qwen/Qwen2.5-3B-Instruct --pair LongCLIP-L/longclip-L.pt --lora-rank 16 --seeds 5
   captions train-vela FLICKR/ --benchmark flickr8k-expert --scale 1 4 --out my-vela --pair minilm
 
 \b
@@ -39,4 +39,4 @@ def train_vela(job: VelaJob) -> None:
     """
     from revise_captions.vela.training.run import run
 
-    run(job, lambda line: echo(line, err=not line.startswith(("validation", "test"))))
+    run(job, lambda line: echo(line, err=not line.startswith(("validation", "test", "Test"))))

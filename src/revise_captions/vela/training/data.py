@@ -46,6 +46,7 @@ class RatedCaption:
         image_name: What tells images apart.
         ratings: The mean rating of each perspective that was rated.
         split: One of `SPLITS`; "" until it is decided.
+        test: Which test set of several, such as LongCap-Arena's `TestA`; "" if there is one.
         place: File and line, for messages.
     """
 
@@ -57,6 +58,7 @@ class RatedCaption:
     ratings: Mapping[str, float]
     split: str = ""
     place: tuple[str, int] = ("", 0)
+    test: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,7 @@ def _of_benchmark(name: str, folder: Path) -> Iterator[Item]:
             {axis: _mean(values) for axis, values in by_axis.items()},
             "test" if test_of(item) else _split_named(item.subset),
             (item.record.source, item.record.line),
+            test_of(item),
         )
 
 

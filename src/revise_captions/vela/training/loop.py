@@ -17,10 +17,32 @@ from revise_captions.io.checked_json import checked
 from revise_captions.io.writing import replacing
 from revise_captions.stats.correlations import correlation
 from revise_captions.vela.head import Floats, LinearHead
+from revise_captions.vela.training.data import RatedCaption
 from revise_captions.vela.training.settings import VelaSettings
 
 Targets = npt.NDArray[np.float64]
 Report = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSet:
+    """What is trained and tested on.
+
+    Attributes:
+        captions: All of them, with their splits.
+        features: float32 (captions, perspectives, width).
+        targets: (captions, perspectives) in [0, 1]; NaN where nobody rated.
+        cut: Captions of which a branch could not read all.
+    """
+
+    captions: list[RatedCaption]
+    features: Floats
+    targets: Targets
+    cut: int
+
+    def rows(self, split: str) -> list[int]:
+        """Rows of a split, or of a test set."""
+        return [k for k, c in enumerate(self.captions) if split in (c.split, c.test)]
 
 
 class FeatureSource(Protocol):

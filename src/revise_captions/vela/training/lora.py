@@ -68,6 +68,10 @@ class LoraFeatures:
         """Writes the adapter in PEFT's format."""
         self.model.save_pretrained(str(folder))
 
+    def remove(self) -> None:
+        """Takes the adapter off the branch's model, so that another can be trained."""
+        self.branch.model = self.model.unload()
+
 
 def _adapted(model: Any, settings: VelaSettings) -> Any:
     try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,6 @@ from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import load_image
 from revise_captions.io.writing import write_json_lines
 from revise_captions.runs.training_folder import check_run_folder, mark_run_folder
-from revise_captions.stats.correlations import correlation
-from revise_captions.stats.paired_tests import measured
 from revise_captions.vela import card as cards
 from revise_captions.vela.branches import PairEncoder, VelaItem
 from revise_captions.vela.card import Backbone, VelaCard
@@ -29,39 +28,19 @@ from revise_captions.vela.language import LanguageBranch, load_language
 from revise_captions.vela.pairs.load import load_pair
 from revise_captions.vela.training import data as rated
 from revise_captions.vela.training.data import BadRating, RatedCaption
+from revise_captions.vela.training.figures import as_lines, figures_of, over_seeds, seeds_lines
 from revise_captions.vela.training.loop import (
     FeatureSource,
     FrozenFeatures,
-    Targets,
+    TrainingSet,
     VelaTrainer,
 )
 from revise_captions.vela.training.settings import RatingFields, VelaJob
 
 _WINDOW = 64
 COMMAND = "captions train-vela"
-STATE = "state.safetensors"
+STATE = "state-{seed}.safetensors"
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingSet:
-    """What is trained and tested on.
-
-    Attributes:
-        captions: All of them, with their splits.
-        features: float32 (captions, perspectives, width).
-        targets: (captions, perspectives) in [0, 1]; NaN where nobody rated.
-        cut: Captions of which a branch could not read all.
-    """
-
-    captions: list[RatedCaption]
-    features: Floats
-    targets: Targets
-    cut: int
-
-    def rows(self, split: str) -> list[int]:
-        """Rows of a split."""
-        return [k for k, caption in enumerate(self.captions) if caption.split == split]
 
 
 def run(job: VelaJob, say: Say) -> dict[str, Any]:
@@ -81,19 +60,27 @@ def run(job: VelaJob, say: Say) -> dict[str, Any]:
         known, failed = _computed(job, captions, branches, cache, say)
         say(f"features of {len(known.captions):,} captions in {time.monotonic() - began:.0f} s")
     bad += failed
-    trainer, source = _trainer(job, known, branches)
+    _require_enough(known)
     mark_run_folder(job.out, COMMAND)
     _quarantine(job.out, bad, say)
-    if job.resume:
-        trainer.resume()
-    trainer.run(lambda line: say(_epoch_line(line, branches.perspectives)))
-    figures = _figures(trainer, known, branches.perspectives, job.replicates)
-    card = _card(job, known, branches, fields, trainer, figures, bad)
-    if source is not None:
-        source.save(job.out / cards.ADAPTER)
-    _write_test_scores(job.out, trainer, known, branches.perspectives)
-    cards.save(job.out, card, trainer.head.tensors())
-    for line in as_lines(figures):
+    best = -math.inf
+    each = []
+    for own, trainer, source in _trained(job, known, branches, say):
+        each.append(figures_of(trainer, known, branches.perspectives, job.replicates))
+        if trainer.state.best > best:
+            best, tensors = trainer.state.best, trainer.head.tensors()
+            card = _card(own, known, branches, fields, trainer, each[-1], bad)
+            if source is not None:
+                source.save(job.out / cards.ADAPTER)
+            _write_test_scores(job.out, trainer, known, branches.perspectives)
+    spread = over_seeds(each)
+    card = replace(card, training={**card.training, "seeds": job.seeds, "over seeds": spread})
+    cards.save(job.out, card, tensors)
+    figures: dict[str, Any] = card.training["figures"]
+    if job.seeds > 1:
+        kept = card.training["settings"]["seed"]
+        say(f"kept: seed {kept}, whose mean τ-c on the validation split is the best: {best:.3f}")
+    for line in (*as_lines(figures), *seeds_lines(spread, job.seeds)):
         say(line)
     if known.cut:
         say(f"{known.cut:,} captions were too long for a branch and read in part")
@@ -216,14 +203,35 @@ def _quarantine(out: Path, bad: Sequence[BadRating], say: Say) -> None:
 # --- Training and its figures -------------------------------------------------------------------
 
 
-def _trainer(job: VelaJob, known: TrainingSet, branches: Branches) -> tuple[VelaTrainer, Any]:
-    """The trainer, and the source that holds an adapter to save; None if nothing is adapted."""
+def _require_enough(known: TrainingSet) -> None:
     train, validation = known.rows("train"), known.rows("validation")
     if len(train) < 2 or len(validation) < 2:
         raise UserError(
             f"{len(train)} captions to train on and {len(validation)} to stop by are too few",
             hint="at least two of each are needed, of different images",
         )
+
+
+def _trained(
+    job: VelaJob, known: TrainingSet, branches: Branches, say: Say
+) -> Iterator[tuple[VelaJob, VelaTrainer, Any]]:
+    """Trains with each seed: the job with it, the trainer, and the source as `_trainer` has it."""
+    for seed in range(job.settings.seed, job.settings.seed + job.seeds):
+        own = replace(job, settings=replace(job.settings, seed=seed))
+        trainer, source = _trainer(own, known, branches)
+        if job.resume:
+            trainer.resume()
+        start = f"seed {seed}, " if job.seeds > 1 else ""
+        told = partial(_epoch_line, branches.perspectives, start)
+        trainer.run(lambda line, told=told: say(told(line)))  # type: ignore[misc]
+        yield own, trainer, source
+        if source is not None:
+            source.remove()
+
+
+def _trainer(job: VelaJob, known: TrainingSet, branches: Branches) -> tuple[VelaTrainer, Any]:
+    """The trainer, and the source that holds an adapter to save; None if nothing is adapted."""
+    train, validation = known.rows("train"), known.rows("validation")
     head = LinearHead(len(branches.perspectives), known.features.shape[2], job.settings.seed)
     head.standardize(known.features[train])
     source: FeatureSource = FrozenFeatures(known.features)
@@ -236,66 +244,15 @@ def _trainer(job: VelaJob, known: TrainingSet, branches: Branches) -> tuple[Vela
         i2c = known.features[:, 0, width:] if branches.pair is not None else None
         texts = [(c.caption, c.references if job.references else ()) for c in known.captions]
         source = adapted = LoraFeatures(branches, texts, i2c, job.settings)
-    state = job.out / "training" / STATE
+    state = job.out / "training" / STATE.format(seed=job.settings.seed)
     trainer = VelaTrainer(head, source, known.targets, train, validation, job.settings, state)
     return trainer, adapted
 
 
-def _figures(
-    trainer: VelaTrainer, known: TrainingSet, perspectives: Sequence[str], replicates: int
-) -> dict[str, Any]:
-    """τ-c and τ-b of each split that was not trained on, beside caption length as the floor."""
-    found: dict[str, Any] = {}
-    for split in ("validation", "test"):
-        rows = known.rows(split)
-        if len(rows) < 2:
-            continue
-        scores = trainer.predictions(rows)
-        lengths = np.array([float(len(known.captions[k].caption.split())) for k in rows])
-        images = np.array([known.captions[k].image_name for k in rows], dtype=object)
-        for k, name in enumerate(perspectives):
-            human = known.targets[rows, k]
-            rated_ = np.isfinite(human)
-            figure = {"captions": int(rated_.sum()), "images": len(set(images[rated_]))}
-            for kind in ("kendall-c", "kendall-b"):
-                own = measured(
-                    partial(correlation, kind),
-                    scores[rated_, k],
-                    human[rated_],
-                    list(images[rated_]),
-                    replicates,
-                )
-                figure[kind] = [own.value, own.low, own.high]  # type: ignore[assignment]
-                floor = correlation(kind, lengths[rated_], human[rated_])  # type: ignore[arg-type]
-                figure[f"length {kind}"] = floor if np.isfinite(floor) else None  # type: ignore[assignment]
-            found.setdefault(split, {})[name] = figure
-    return found
-
-
-def as_lines(figures: dict[str, Any]) -> Iterator[str]:
-    """The figures for a terminal: a line for each split and perspective."""
-    for split, by_name in figures.items():
-        for name, figure in by_name.items():
-            tau_c, tau_b = (_interval(figure[f"kendall-{kind}"]) for kind in "cb")
-            floor = figure["length kendall-c"]
-            length = "–" if floor is None else f"{floor:.3f}"
-            yield (
-                f"{split:<10} {name:<16} τ-c {tau_c}  τ-b {tau_b}  (caption length: {length}; "
-                f"{figure['captions']:,} captions, {figure['images']:,} images)"
-            )
-
-
-def _interval(figure: Sequence[float | None]) -> str:
-    value, low, high = figure
-    if value is None:
-        return "does not exist"
-    return f"{value:.3f}" + ("" if low is None else f" [{low:.3f}, {high:.3f}]")
-
-
-def _epoch_line(line: dict[str, Any], perspectives: Sequence[str]) -> str:
+def _epoch_line(perspectives: Sequence[str], start: str, line: dict[str, Any]) -> str:
     taus = zip(perspectives, line["validation"], strict=True)
     told = ", ".join(f"{name} {'–' if t is None else f'{t:.3f}'}" for name, t in taus)
-    return f"epoch {line['epoch']}: loss {line['loss']:.4f}, validation τ-c: {told}"
+    return f"{start}epoch {line['epoch']}: loss {line['loss']:.4f}, validation τ-c: {told}"
 
 
 def _card(

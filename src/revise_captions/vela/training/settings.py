@@ -117,6 +117,13 @@ class VelaJob:
         None, "Keep features in this file, for the next training.", type=OUT_FILE
     )
     settings: VelaSettings = group(VelaSettings)
+    seeds: int = option(
+        1,
+        "Train so many, from --seed on; report means and deviations, and keep the one with the "
+        "best τ-c on the validation split.",
+        type=COUNT,
+        metavar="N",
+    )
     prompts: int = option(16, "Prompts per forward pass.", type=COUNT)
     replicates: int = shared_option("--replicates", default=1000)
     device: str = shared_option("--device")
