@@ -1,0 +1,39 @@
+"""The cards of bundled models are model cards as the hub reads them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pages import ROOT
+
+hub = pytest.importorskip("huggingface_hub", reason="the extra `hub` is not installed")
+
+CARDS = {
+    "critic/bundled": ("transformers", "image-text-to-text", "apache-2.0"),
+    "critic/charts/smollm2": ("peft", "text-generation", "apache-2.0"),
+    "reviser/bundled": ("transformers", "text-generation", "apache-2.0"),
+    "reviser/smollm2": ("peft", "text-generation", "apache-2.0"),
+    "src/revise_captions/graphs/bundled": ("spacy", "token-classification", "cc-by-sa-4.0"),
+}
+
+
+def test_every_folder_with_weights_has_a_card():
+    weights = [*ROOT.glob("critic/**/*model.safetensors"), *ROOT.glob("reviser/**/*.safetensors")]
+    weights += ROOT.glob("src/**/meta.json")
+    assert {path.parent.relative_to(ROOT).as_posix() for path in weights} == set(CARDS)
+
+
+@pytest.mark.parametrize("folder", CARDS)
+def test_a_card_has_what_the_hub_reads(folder):
+    card = hub.ModelCard.load(ROOT / folder / "README.md")
+    data = card.data
+    assert (data.library_name, data.pipeline_tag, data.license) == CARDS[folder]
+    assert data.language == "en"
+    assert data.tags
+    if folder.startswith("src/"):  # what its digest covers is left as it was measured
+        assert json.loads((ROOT / folder / "meta.json").read_text())["lang"] == data.language
+    else:
+        assert data.metrics
+    assert (data.base_model is not None) == (ROOT / folder / "adapter_config.json").exists()
+    assert "trained" in card.text
