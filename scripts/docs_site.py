@@ -33,6 +33,9 @@ ADDED = {
     "scripts/README.md": "scripts.md",
     "datasets/picturebook/examples/contact-sheet.png": "contact-sheet.png",
 }
+#: The demo's report, where it was run before the site is built: a page to decide on, without a
+#: server.
+DEMO = "demo-out/report.html"
 _LINK = re.compile(
     r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?P<path>[^()\s#:]+)(?P<anchor>#[^)\s]*)?\)"
 )
@@ -73,21 +76,20 @@ def values(named: re.Match[str]) -> str:
 
 @event_priority(100)  # before mkdocstrings reads its paths
 def on_config(config: MkDocsConfig) -> None:
-    """Tells mkdocstrings where the package is; adds pages that the navigation does not list."""
+    """Tells mkdocstrings where the package is; adds research notes to the navigation."""
     tree = package_tree(Path(tempfile.mkdtemp(prefix="revise-captions-docs-")))
     config.plugins["mkdocstrings"].config["handlers"]["python"]["paths"] = [str(tree)]
-    docs = Path(config.docs_dir)
     assert config.nav is not None
-    (guides,) = (entry["Guides"] for entry in config.nav if "Guides" in entry)
-    guides += [page.name for page in sorted(docs.glob("*.md")) if page.name not in guides]
-    notes = sorted(docs.glob("research/2*.md"))
-    config.nav.append(
+    (measured,) = (entry["Measurements"] for entry in config.nav if "Measurements" in entry)
+    notes = sorted(Path(config.docs_dir).glob("research/2*.md"))
+    measured.append(
         {"Research notes": ["research/README.md", *(f"research/{n.name}" for n in notes)]}
     )
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
-    for source, place in ADDED.items():
+    demo = {DEMO: "demo-report.html"} if (ROOT / DEMO).exists() else {}
+    for source, place in (ADDED | demo).items():
         files.append(File.generated(config, place, abs_src_path=str(ROOT / source)))
 
 
@@ -100,6 +102,9 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> st
     source = sources.get(here, f"docs/{here}")
     if here == "index.md":
         page.meta["hide"] = ["navigation"]
+
+    if here == "demo.md" and files.get_file_from_path("demo-report.html") is not None:
+        markdown += "\n[The demo's report, to look at and decide in](demo-report.html)\n"
 
     def moved(link: re.Match[str]) -> str:
         target = normpath(join(dirname(source), link["path"]))

@@ -24,6 +24,6 @@ def load(argument: str, options: CriticOptions) -> Critic:
     if options.target_precision is not None:
         raise UserError(
             "the critic text stores no precision–recall curve",
-            hint="leave --target-precision out: its errors are on docs/text.md",
+            hint="leave --target-precision out: its errors are on docs/measurements/text.md",
         )
     return TextCritic(options.threshold)

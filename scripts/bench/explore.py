@@ -3,7 +3,8 @@
     python -m scripts.bench.explore [--records 100000] [--write]
 
 Writes a run of made-up captions of seven sentences, one of them wrong and rewritten, builds its
-index, and then opens it again and asks for pages. `--write` puts the table into docs/exploring.md.
+index, and then opens it again and asks for pages. `--write` puts the table into
+docs/measurements/exploring.md.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def measure(folder: Path, records: int) -> list[tuple[str, str, str]]:
 
 @click.command(help=(__doc__ or "").splitlines()[0])
 @click.option("--records", default=100_000, show_default=True)
-@click.option("--write", is_flag=True, help="Into docs/exploring.md.")
+@click.option("--write", is_flag=True, help="Into docs/measurements/exploring.md.")
 def main(records: int, write: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(Path(folder), records)

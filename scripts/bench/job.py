@@ -16,7 +16,7 @@ milliseconds a sentence stand in for ones on a GPU: the processor is left to eve
 Clocks: `wall`, for an idle machine; `main`, processor time of the thread that runs the models,
 which is what the wall shows where other threads have cores of their own and never keep it waiting;
 `cpu`, processor time of all threads, in which nothing can be hidden. The last two hold on a busy
-machine and need `--threads 1`. `--write` puts the figures into docs/engines.md.
+machine and need `--threads 1`. `--write` puts the figures into docs/measurements/engines.md.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def print_peak(image: int, sentences: int, shape: tuple[int, int], shared: bool)
 @click.option("--rounds", default=5, show_default=True, help="Rounds; medians are printed.")
 @click.option("--hidden", default=512, show_default=True, help="Width of the model.")
 @click.option("--layers", default=8, show_default=True, help="Layers of the model.")
-@click.option("--write", is_flag=True, help="Also into docs/engines.md.")
+@click.option("--write", is_flag=True, help="Also into docs/measurements/engines.md.")
 def main(sentences: int, captions: int, rounds: int, hidden: int, layers: int, write: bool) -> None:
     lines = [
         "| image tokens | tokens a caption | time a caption | of the ratio | peak | apart |",

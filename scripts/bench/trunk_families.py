@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @click.command(help=__doc__)
-@click.option("--write", is_flag=True, help="Also into docs/engines.md.")
+@click.option("--write", is_flag=True, help="Also into docs/measurements/engines.md.")
 def main(write: bool) -> None:
     sys.path.insert(0, str(ROOT / "tests" / "support"))
     import torchvision_shim

@@ -6,7 +6,7 @@ Draws picture-book scenes, writes them with simulated captions in each layout, r
 few lines with the bundled models, reads the result as those who train on it do, and takes a step of
 training. Then every flagged sentence is rejected as in the explorer, applied, and every decision is
 taken back: captions are as they came, and then files are what the recipe wrote, byte for byte.
-`--write` puts the table into the page that has its marks, docs/recipes.md.
+`--write` puts the table into the page that has its marks, docs/measurements/recipes.md.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def table(images: int, said: Callable[[str], Any]) -> str:
 
 @click.command(help=(__doc__ or "").splitlines()[0])
 @click.option("--images", default=200, show_default=True)
-@click.option("--write", is_flag=True, help="Into docs/recipes.md.")
+@click.option("--write", is_flag=True, help="Into docs/measurements/recipes.md.")
 def main(images: int, write: bool) -> None:
     block = table(images, lambda line: click.echo(line, err=True))
     block += f"\n\nCommand: `python -m scripts.checks.layouts`, {images} images in each layout."

@@ -78,7 +78,7 @@ def test_quotations_without_end_take_no_square_of_their_length(part):
 
 
 def test_the_readme_has_the_figures_of_the_page():
-    page = (ROOT / "docs/text.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/measurements/text.md").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (row,) = (line for line in readme.splitlines() if "`--critic text`" in line)
     for name in ("refuted quotes that are wrong", "wrong quotes that are found, of lines"):

@@ -1,6 +1,7 @@
 """Every command of the pages runs, with the extras that its page names and no others.
 
 What needs a GPU, a model from the hub, a server, public data or a person is parsed instead.
+Tutorials: test_tutorials.py.
 """
 
 from __future__ import annotations
@@ -186,7 +187,7 @@ def written_by(words: list[str]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", LINES)
+@pytest.mark.parametrize("page", [page for page in LINES if "/tutorials/" not in page])
 def test_the_commands_of_a_page_run(page, tmp_path, revised):
     lines = [line for line in LINES[page] if not why_not(line)]
     stage(tmp_path, revised)

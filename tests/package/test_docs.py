@@ -36,7 +36,22 @@ def planned(*more: str) -> dict[str, Any]:
 def test_the_readme_is_short_and_links_to_every_page():
     readme = PAGES["README.md"]
     assert readme.count("\n") <= 150
-    assert [page for page in DOCS if f"]({page}" not in readme] == []
+    measured = [page for page in DOCS if page.startswith("docs/measurements/")]
+    assert [page for page in DOCS if page not in measured and f"]({page}" not in readme] == []
+    first = PAGES["docs/measurements.md"]
+    assert [page for page in measured if f"]({page.removeprefix('docs/')}" not in first] == []
+
+
+def test_the_first_table_of_measurements_has_the_figures_of_the_pages_behind_it():
+    """Each cell with a figure stands, to the letter, on the page that its row links to."""
+    page = PAGES["docs/measurements.md"]
+    rows = re.findall(r"(?m)^\| \[[^\]]+\]\(([^)#]+)[^)]*\)[^|]* \| (.+) \|$", page)
+    assert len(rows) >= 15
+    for link, cells in rows:
+        behind = (ROOT / "docs" / link).read_text(encoding="utf-8")
+        figure, *floors = cells.split(" | ")[:2]
+        for number in [figure, *(re.findall(r"\d*\.\d+", " ".join(floors)))]:
+            assert number in behind, (link, number)
 
 
 @pytest.mark.parametrize("page", DOCS)

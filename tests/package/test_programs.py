@@ -13,7 +13,11 @@ from pages import PAGES, ROOT, code
 PROGRAM = re.compile(r"(?ms)^```python\n(.*?)^```\n(?:\n```(?:text)?\n(.*?)^```)?")
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if code(PAGES[page], "python")])
+#: Tutorials run as a whole: test_tutorials.py.
+RUN = [page for page in PAGES if code(PAGES[page], "python") and "/tutorials/" not in page]
+
+
+@pytest.mark.parametrize("page", RUN)
 def test_programs_run_and_print_what_the_page_shows(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {"__name__": "__main__"}

@@ -84,6 +84,8 @@ def known_options(words: list[str]) -> tuple[set[str], str]:
             return set(OPTION.findall((ROOT / script).read_text(encoding="utf-8"))), script
         case [script] if script.startswith("scripts/"):
             return set(), str((ROOT / script).resolve(strict=True))
+        case ["grep", *_]:
+            return set(), "grep"
         case ["pip", "install", *_]:
             return {"--no-deps"}, "pip"
         case ["docker" | "vllm" | "ray" | "sbatch", *_]:  # sbatch's own command: test_docs.py

@@ -1,7 +1,7 @@
 """What the pages show of runs: the demo, one record, its verification, a leaderboard, a metric.
 
     python -m scripts.research.bundled_models.showcase            # print them all
-    python -m scripts.research.bundled_models.showcase --write    # …into docs, and the picture
+    python -m scripts.research.bundled_models.showcase --write    # …into docs, and the pictures
 
 Commands are run as a user would, into a folder that is thrown away, and what they print goes into
 the pages; nothing within a line is changed. `example` is the shortest record in which all that was
@@ -30,6 +30,7 @@ from scripts.research.frame.blocks import write_to_pages
 from scripts.research.frame.report import ROOT, write_option
 
 EXAMPLES = Path("datasets/picturebook/examples/captions.jsonl")
+CHARTS = Path("datasets/charts/examples/charts.jsonl")
 GENERATE = (
     "-m revise_captions.picturebook.generate world --split test --scenes 24 --captions 14 "
     "--mode captioners --raters"
@@ -60,6 +61,16 @@ def run_demo(folder: Path) -> tuple[str, list[dict[str, Any]]]:
     table = done.stdout.partition("\nTime ")[0].strip("\n")
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     return table, rows
+
+
+def chart_picture(folder: Path) -> str:
+    """Of the demo's charts, the shortest caption whose flagged sentences were all mended."""
+    out = folder / "charts.jsonl"
+    command = [str(Path(sys.executable).with_name("revise-captions")), str(CHARTS), str(out)]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    rows = map(json.loads, out.read_text(encoding="utf-8").splitlines())
+    row = min(filter(_mended, rows), key=lambda row: len(row["caption"]))
+    return before_after(row, ROOT / CHARTS.parent / row["image"])
 
 
 def run_verification(folder: Path) -> str:
@@ -167,6 +178,7 @@ def main(write: bool) -> None:
         table, rows = run_demo(Path(folder))
         verified = run_verification(Path(folder))
         board, figures = run_commands(Path(folder))
+        chart = chart_picture(Path(folder)) if write else ""
     printed = {
         "demo": table,
         "verify": verified,
@@ -182,6 +194,7 @@ def main(write: bool) -> None:
         write_to_pages(ROOT, blocks)
         picture = before_after(chosen, ROOT / EXAMPLES.parent / chosen["image"])
         write_text(ROOT / "docs/images/before-after.svg", picture)
+        write_text(ROOT / "docs/images/before-after-chart.svg", chart)
 
 
 if __name__ == "__main__":

@@ -44,8 +44,10 @@ def write_blocks(path: Path, blocks: Mapping[str, str]) -> None:
 
 
 def pages(root: Path) -> list[Path]:
-    """README.md of the checkout at `root`, and the pages in docs by name; elsewhere none."""
-    return [*root.glob("README.md"), *sorted((root / "docs").glob("*.md"))]
+    """README.md of the checkout at `root`, and pages and tutorials in docs; elsewhere none."""
+    docs = root / "docs"
+    inner = [path for name in ("measurements", "tutorials") for path in docs.glob(f"{name}/*.md")]
+    return [*root.glob("README.md"), *sorted(docs.glob("*.md")), *sorted(inner)]
 
 
 def page_with(root: Path, name: str) -> Path:

@@ -19,26 +19,35 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/demo.md", "demo"): ("critic", "reviser", "examples"),
     ("docs/demo.md", "example"): ("critic", "reviser", "examples"),
     ("docs/demo.md", "figures"): ("critic", "reviser"),
-    ("docs/recipes.md", "layouts"): ("critic", "reviser"),
+    ("docs/measurements/recipes.md", "layouts"): ("critic", "reviser"),
     ("docs/verifying.md", "verify"): ("critic", "reviser", "examples", "parser"),
     ("docs/leaderboards.md", "rate"): ("critic",),
     ("docs/metrics.md", "metric"): ("critic",),
-    ("docs/charts.md", "gate"): ("critic",),
-    ("docs/charts.md", "fixes"): ("chart critic",),
-    ("docs/charts.md", "rewrites"): ("chart critic",),
-    ("docs/text.md", "quoted-text"): ("text critic",),
-    ("docs/dcscore.md", "dcscore"): ("parser", "graphs", "judge"),
-    ("docs/posh.md", "posh"): ("parser", "graphs", "judge"),
+    ("docs/measurements/charts.md", "gate"): ("critic",),
+    ("docs/measurements/charts.md", "fixes"): ("chart critic",),
+    ("docs/measurements/charts.md", "rewrites"): ("chart critic",),
+    ("docs/measurements/text.md", "quoted-text"): ("text critic",),
+    ("docs/measurements/dcscore.md", "dcscore"): ("parser", "graphs", "judge"),
+    ("docs/measurements/posh.md", "posh"): ("parser", "graphs", "judge"),
     ("critic/bundled/README.md", "figures"): ("critic", "reviser"),
     ("reviser/bundled/README.md", "figures"): ("critic", "reviser"),
 }
 #: Blocks of models that no longer ship, and which; their pages say so in words.
 EARLIER: Mapping[tuple[str, str], str] = {
-    ("docs/charts.md", "chocolate"): "chart critic charts-8",
-    ("docs/metrics.md", "metric-table"): "critic bundled@20a40e118626, offline judges 3 and 5",
-    ("docs/stress.md", "stress-agreement"): "critic bundled@20a40e118626, offline judges 3 and 5",
-    ("docs/stress.md", "stress-results"): "critic bundled@20a40e118626, offline judges 3 and 5",
-    ("docs/stress.md", "stress-tuning"): "critic bundled@0ef93d150fac",
+    ("docs/measurements/charts.md", "chocolate"): "chart critic charts-8",
+    (
+        "docs/measurements/metrics.md",
+        "metric-table",
+    ): "critic bundled@20a40e118626, offline judges 3 and 5",
+    (
+        "docs/measurements/stress.md",
+        "stress-agreement",
+    ): "critic bundled@20a40e118626, offline judges 3 and 5",
+    (
+        "docs/measurements/stress.md",
+        "stress-results",
+    ): "critic bundled@20a40e118626, offline judges 3 and 5",
+    ("docs/measurements/stress.md", "stress-tuning"): "critic bundled@0ef93d150fac",
     ("reviser/smollm2/README.md", "edits"): "the reviser before it mended dangling words (74a7211)",
 }
 #: Blocks that no model of ours decides, and why.

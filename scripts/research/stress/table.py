@@ -1,4 +1,4 @@
-"""The tables of metrics in docs/metrics.md and docs/stress.md, from recorded runs.
+"""The tables of metrics.md and stress.md in docs/measurements, from recorded runs.
 
     captions stress-metric … --json found.json
     python -m scripts.research.stress.table --record NAME found.json   # keeps the figures, no texts
