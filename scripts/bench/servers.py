@@ -1,6 +1,6 @@
 """A running server: what it can do, and how many requests a second, ours and without us.
 
-    python -m scripts.bench.servers llama.cpp=http://localhost:8080/v1 [NAME=URL …] [--write]
+    python -m scripts.bench.servers llama.cpp=http://localhost:8080/v1 [NAME=MODEL@URL …] [--write]
 
 Short rewrites (24 tokens at most) are asked for, 1, 8 and 32 at once: through the engine of this
 package, and, with the same bodies, by a bare loop of HTTP requests, which is the server's limit.
@@ -94,17 +94,18 @@ def measured(engine: OpenAIEngine, count: int, rounds: int) -> dict[tuple[str, i
 
 
 @click.command(help=__doc__)
-@click.argument("servers", nargs=-1, required=True, metavar="NAME=URL…")
+@click.argument("servers", nargs=-1, required=True, metavar="NAME=[MODEL@]URL…")
 @click.option("--requests", type=click.IntRange(1), default=32)
 @click.option("--rounds", type=click.IntRange(1), default=3)
 @click.option("--write", is_flag=True, help="Also into docs/engines.md.")
 def main(servers: tuple[str, ...], requests: int, rounds: int, write: bool) -> None:
     lines = [HEAD, "| --- " * 8 + "|"]
     for text in servers:
-        name, _, url = text.partition("=")
-        engine = connect("", url, scores=True)
+        name, _, server = text.partition("=")
+        model, _, url = server.rpartition("@")
+        engine = connect(model, url, scores=True)
         try:
-            images = "yes" if connect("", url, images=True).can.images else "no"
+            images = "yes" if connect(model, url, images=True).can.images else "no"
         except UserError as error:
             echo(f"{name}: {error}")
             images = "this model takes none"

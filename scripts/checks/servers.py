@@ -58,7 +58,7 @@ def compared(found: Answers, first: Answers) -> str:
 
 
 @click.command(help=__doc__)
-@click.argument("servers", nargs=-1, required=True, metavar="NAME=URL…")
+@click.argument("servers", nargs=-1, required=True, metavar="NAME=[MODEL@]URL…")
 @click.option("--records", type=click.IntRange(1), default=10, show_default=True)
 @click.option("--judge", is_flag=True, help="Also judge: every model must take images.")
 def main(servers: tuple[str, ...], records: int, judge: bool) -> None:
@@ -73,9 +73,10 @@ def main(servers: tuple[str, ...], records: int, judge: bool) -> None:
         first: tuple[Answers, Answers] | None = None
         failed = False
         for text in servers:
-            name, _, url = text.partition("=")
+            name, _, server = text.partition("=")
+            server = server if "@" in server else f"@{server}"
             out = folder / "out.jsonl"
-            revise_captions(judged, out, "--stage", "revise", "--reviser", f"@{url}", *common)
+            revise_captions(judged, out, "--stage", "revise", "--reviser", server, *common)
             rows = rows_of(out)
             kept = [row["id"] for row in rows] == [row["id"] for row in expected]
             answers, said = rewrites(rows), Answers()
@@ -84,7 +85,7 @@ def main(servers: tuple[str, ...], records: int, judge: bool) -> None:
                     "--stage",
                     "critique",
                     "--critic",
-                    f"@{url}",
+                    server,
                     "--without-logprobs",
                     "label",
                 )

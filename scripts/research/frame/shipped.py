@@ -21,6 +21,7 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/demo.md", "figures"): ("critic", "reviser"),
     ("docs/measurements/recipes.md", "layouts"): ("critic", "reviser"),
     ("docs/verifying.md", "verify"): ("critic", "reviser", "examples", "parser"),
+    ("docs/fine-tuning.md", "learning-curve"): ("critic",),
     ("docs/leaderboards.md", "rate"): ("critic",),
     ("docs/metrics.md", "metric"): ("critic",),
     ("docs/measurements/charts.md", "gate"): ("critic",),
