@@ -114,7 +114,7 @@ def test_the_best_seed_on_validation_is_kept_and_all_have_a_mean_and_deviation(h
     rows = (home / "data/rated.jsonl").read_text().splitlines(keepends=True)
     for name, part in (("train", rows[:30]), ("validation", rows[30:45]), ("test", rows[45:])):
         (home / f"data/{name}.jsonl").write_text("".join(part))
-    short = ["--epochs", "1", "--learning-rate", "0.001"]
+    short = ["--epochs", "1", "--learning-rate", "0.001", "--language", "none"]
     found = train(home, "seeds", "--seeds", "3", *short, data="data")
     assert found.exit_code == 0
     ones = []
@@ -167,7 +167,7 @@ def test_a_reference_free_metric_needs_no_reference_and_the_others_say_so(home, 
 
 def test_an_adapter_is_trained_saved_and_loaded(home):
     pytest.importorskip("peft")
-    options = ["--lora-rank", "2", "--epochs", "2", "--perspective", "fluency", "--seeds", "2"]
+    options = ["--lora-rank", "2", "--epochs", "1", "--perspective", "fluency", "--seeds", "2"]
     found = train(home, "lora", *options)
     assert found.exit_code == 0, found.output
     card = json.loads((home / "lora" / "vela.json").read_text())
