@@ -10,13 +10,21 @@ import numpy as np
 
 from revise_captions.stats.correlations import Kind, correlation
 from revise_captions.stats.paired_tests import measured
-from revise_captions.vela.training.loop import TrainingSet, VelaTrainer
+from revise_captions.vela.training.loop import Targets, TrainingSet, VelaTrainer
 
 KINDS: tuple[Kind, ...] = ("kendall-c", "kendall-b")
 
 
+def held_out(trainer: VelaTrainer, known: TrainingSet) -> Targets:
+    """Scores of what was not trained on, (captions, perspectives); NaN for the training split."""
+    rows = [k for k, caption in enumerate(known.captions) if caption.split != "train"]
+    scores = np.full_like(known.targets, np.nan)
+    scores[rows] = trainer.predictions(rows)
+    return scores
+
+
 def figures_of(
-    trainer: VelaTrainer, known: TrainingSet, perspectives: Sequence[str], replicates: int
+    scores: Targets, known: TrainingSet, perspectives: Sequence[str], replicates: int
 ) -> dict[str, Any]:
     """τ-c and τ-b of each split that was not trained on, beside caption length as the floor."""
     found: dict[str, Any] = {}
@@ -25,17 +33,17 @@ def figures_of(
         rows = known.rows(split)
         if len(rows) < 2:
             continue
-        scores = trainer.predictions(rows)
         lengths = np.array([float(len(known.captions[k].caption.split())) for k in rows])
         images = np.array([known.captions[k].image_name for k in rows], dtype=object)
         for k, name in enumerate(perspectives):
             human = known.targets[rows, k]
             rated_ = np.isfinite(human)
+            own_scores = scores[rows, k][rated_]
             figure = {"captions": int(rated_.sum()), "images": len(set(images[rated_]))}
             for kind in KINDS:
                 own = measured(
                     partial(correlation, kind),
-                    scores[rated_, k],
+                    own_scores,
                     human[rated_],
                     list(images[rated_]),
                     replicates,

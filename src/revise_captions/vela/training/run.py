@@ -28,10 +28,17 @@ from revise_captions.vela.language import LanguageBranch, load_language
 from revise_captions.vela.pairs.load import load_pair
 from revise_captions.vela.training import data as rated
 from revise_captions.vela.training.data import BadRating, RatedCaption
-from revise_captions.vela.training.figures import as_lines, figures_of, over_seeds, seeds_lines
+from revise_captions.vela.training.figures import (
+    as_lines,
+    figures_of,
+    held_out,
+    over_seeds,
+    seeds_lines,
+)
 from revise_captions.vela.training.loop import (
     FeatureSource,
     FrozenFeatures,
+    Targets,
     TrainingSet,
     VelaTrainer,
 )
@@ -66,20 +73,21 @@ def run(job: VelaJob, say: Say) -> dict[str, Any]:
     best = -math.inf
     each = []
     for own, trainer, source in _trained(job, known, branches, say):
-        each.append(figures_of(trainer, known, branches.perspectives, job.replicates))
+        scores = held_out(trainer, known)
+        each.append(figures_of(scores, known, branches.perspectives, replicates=1))
         if trainer.state.best > best:
-            best, tensors = trainer.state.best, trainer.head.tensors()
-            card = _card(own, known, branches, fields, trainer, each[-1], bad)
+            best, kept = trainer.state.best, (own, trainer, scores)
             if source is not None:
                 source.save(job.out / cards.ADAPTER)
-            _write_test_scores(job.out, trainer, known, branches.perspectives)
+    own, trainer, scores = kept
+    figures = figures_of(scores, known, branches.perspectives, job.replicates)
     spread = over_seeds(each)
+    card = _card(own, known, branches, fields, trainer, figures, bad)
     card = replace(card, training={**card.training, "seeds": job.seeds, "over seeds": spread})
-    cards.save(job.out, card, tensors)
-    figures: dict[str, Any] = card.training["figures"]
+    _write_test_scores(job.out, scores, known, branches.perspectives)
+    cards.save(job.out, card, trainer.head.tensors())
     if job.seeds > 1:
-        kept = card.training["settings"]["seed"]
-        say(f"kept: seed {kept}, whose mean τ-c on the validation split is the best: {best:.3f}")
+        say(f"kept: seed {own.settings.seed}, the best on the validation split (τ-c {best:.3f})")
     for line in (*as_lines(figures), *seeds_lines(spread, job.seeds)):
         say(line)
     if known.cut:
@@ -289,17 +297,16 @@ def _card(
 
 
 def _write_test_scores(
-    out: Path, trainer: VelaTrainer, known: TrainingSet, perspectives: Sequence[str]
+    out: Path, scores: Targets, known: TrainingSet, perspectives: Sequence[str]
 ) -> None:
     """A file of scores for each perspective, as `captions evaluate-metric` reads them."""
     rows = known.rows("test")
     if not rows:
         return
-    scores = trainer.predictions(rows)
     for k, name in enumerate(perspectives):
         path = out / "training" / f"test-{name}.jsonl"
         lines = (
             {"id": known.captions[row].id, "score": round(float(value), 6)}
-            for row, value in zip(rows, scores[:, k], strict=True)
+            for row, value in zip(rows, scores[rows, k], strict=True)
         )
         write_json_lines(path, lines)
