@@ -88,7 +88,7 @@ def known_options(words: list[str]) -> tuple[set[str], str]:
             return set(), "grep"
         case ["pip", "install", *_]:
             return {"--no-deps"}, "pip"
-        case ["docker" | "vllm" | "ray" | "sbatch", *_]:  # sbatch's own command: test_docs.py
+        case ["docker" | "hf" | "vllm" | "ray" | "sbatch", *_]:  # sbatch's own: test_docs.py
             return {word for word in words if word.startswith("--")}, words[0]
         case [assignment] if "=" in assignment:
             return set(), "the shell"
