@@ -182,3 +182,18 @@ def test_a_sentence_of_thousands_of_words_takes_time_about_linear_in_them():
     began = time.process_time()
     next(parse([text]))
     assert time.process_time() - began < 15
+
+
+def test_a_long_text_read_in_pieces_has_the_vectors_and_graph_of_the_whole(monkeypatch):
+    """Fifty thousand words at once took a gigabyte."""
+    words = "A dog . The tall woman and two birds holds red near".split()  # noqa: SIM905
+    text = " ".join(random.Random(3).choices(words, k=99))
+    nlp = load_pipeline()
+    whole = nlp.get_pipe("tok2vec")(parsing._document(nlp, text)).tensor
+    (expected,) = parse([text])
+    monkeypatch.setattr(parsing, "_PIECE", 20)
+    doc = parsing._document(nlp, text)
+    parsing._set_vectors(nlp, doc)
+    assert doc.tensor.shape == whole.shape
+    assert abs(doc.tensor - whole).max() < 1e-4
+    assert list(parse(["A cat.", text])) == [*parse(["A cat."]), expected]

@@ -31,6 +31,9 @@ logger = logging.getLogger(__name__)
 BUNDLED = "bundled"
 _FOLDER = Path(__file__).parent / "bundled"
 _BATCH, _WORDS = 64, 1200
+#: Words of a piece of a long text, and how many words on either side decide a word's vector:
+#: `depth` times `window_size` in the bundled `config.cfg`.
+_PIECE, _SEEN = 1000, 4
 
 
 class Coreference(Protocol):
@@ -119,7 +122,12 @@ def read_texts(
     """`parse`, with the words of each text and the objects that they speak of."""
     nlp = load_pipeline(pipeline)
     for batch in _batches(_document(nlp, text) for text in texts):
-        for doc in nlp.pipe(batch, batch_size=_BATCH):
+        done = []
+        if pipeline == BUNDLED and len(batch[-1]) > 2 * _PIECE:
+            done = ["tok2vec"]
+            for doc in batch:
+                _set_vectors(nlp, doc)
+        for doc in nlp.pipe(batch, batch_size=_BATCH, disable=done):
             links = coreference.clusters(doc.text) if coreference is not None else ()
             yield read(doc.text, nodes(doc), links)
 
@@ -136,6 +144,20 @@ def _batches(docs: Iterable[Doc]) -> Iterator[list[Doc]]:
             batch, words = [], 0
     if batch:
         yield batch
+
+
+def _set_vectors(nlp: Language, doc: Doc) -> None:
+    """What the component `tok2vec` does, in pieces: the same vectors, in a bounded memory."""
+    import numpy as np
+
+    encoder: Any = nlp.get_pipe("tok2vec")
+    vectors = []
+    for start in range(0, len(doc), _PIECE):
+        first = max(0, start - _SEEN)
+        piece = doc[first : start + _PIECE + _SEEN].as_doc()
+        (found,) = encoder.predict([piece])
+        vectors.append(found[start - first :][:_PIECE])
+    doc.tensor = np.concatenate(vectors)
 
 
 def _document(nlp: Language, text: str) -> Doc:
