@@ -222,7 +222,7 @@ def _decided(
 def _delete(sentence: Sentence) -> Sentence:
     """Settles a proposed deletion: nothing is left for a critic to judge."""
     if sentence.pending is None:
-        return replace(sentence, dropped=True)
+        return sentence  # it is gone already
     gone = replace(sentence.attempts[-1], accepted=True, why=Why.DELETED)
     return replace(sentence, attempts=(*sentence.attempts[:-1], gone), dropped=True)
 

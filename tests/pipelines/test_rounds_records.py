@@ -20,7 +20,7 @@ from fake_loop import (
     spans_of,
 )
 
-from revise_captions.critic.protocol import JudgeRequest
+from revise_captions.critic.protocol import Chosen, JudgeRequest
 from revise_captions.pipelines.draft import (
     NOT_JUDGED,
     compose,
@@ -230,3 +230,15 @@ def test_present_text_and_flags_of_a_sentence() -> None:
     unjudged = replace(draft, sentences=(replace(sentence, now=NOT_JUDGED),), threshold=1.0)
     assert flagged(unjudged) == []
     assert new_draft(None, "", ()).stale is None
+
+
+class ChoosingCritic(FakeCritic):
+    """Has an expert for charts, whose threshold is lower."""
+
+    def chosen(self, images: Sequence[object]) -> list[Chosen]:
+        return [Chosen("charts", 0.3) for _ in images]
+
+
+def test_whom_the_critic_chooses_is_kept_and_decides_what_is_flagged() -> None:
+    draft = run("one.", ChoosingCritic(lambda context, text: 0.4), FakeReviser(lambda r: "two."))
+    assert (draft.expert, draft.threshold, draft.rounds) == ("charts", 0.3, 0)

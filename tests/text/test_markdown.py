@@ -100,6 +100,9 @@ def test_what_stands_around_a_removed_sentence_takes_no_square_of_its_length(gap
         ("A bar.", "- A bar.\n- No bar.\n", "- No bar.\n"),
         ("No bar.", "1. A bar.\n2. No bar.", "1. A bar."),
         ("A bar.", "Bars:\n- A bar. It is red.\n- B.", "Bars:\n- It is red.\n- B."),
+        ("No bar.", "- A bar.\n- No bar.\n- B.", "- A bar.\n- B."),
+        ("One.", "One.\nTwo.", "Two."),
+        ("It rose.", "A.\n**Note:** It rose. It fell.", "A.\n**Note:** It fell."),
         ("1 | 2", "|a|b|\n|-|-|\n| 1 | 2 |\n| 3 | 4 |", "|a|b|\n|-|-|\n| |\n| 3 | 4 |"),
     ],
 )  # fmt: skip
