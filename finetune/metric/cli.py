@@ -12,6 +12,7 @@ from revise_captions.command_line.command import command
 from revise_captions.command_line.options import REQUIRED, argument, group, option
 from revise_captions.command_line.printing import echo
 from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FOLDER, shared_option
+from revise_captions.errors import UserError
 from revise_captions.finetune.metric.settings import JointSettings
 
 if TYPE_CHECKING:
@@ -60,22 +61,36 @@ def finetune_metric(options: FinetuneMetricOptions) -> None:
     from revise_captions.finetune.metric.data import read_pairs
     from revise_captions.finetune.metric.scorers import load_scorer
     from revise_captions.finetune.metric.train import figures, train
-    from revise_captions.io.writing import check_new_folder, write_json
+    from revise_captions.finetune.trainer.state import saving
+    from revise_captions.io.writing import replacing_folder, write_json
 
-    metric, test, out, axis = options.metric, options.test, options.out, options.axis
-    check_new_folder(out)
+    metric, test, axis = options.metric, options.test, options.axis
+    out = _new_place(options.out)
     pairs = read_pairs(options.data, axis)
     measured = read_pairs(test, axis) if test is not None else pairs
     scorer = load_scorer(metric, options.device)
     before = figures(scorer, measured)
     done = train(scorer, pairs, options.training, lambda line: echo(json.dumps(line)))
     after = figures(scorer, measured)
-    out.mkdir(parents=True, exist_ok=True)
-    scorer.save(out)
     found = {"metric": metric, "axis": axis, "held_out": test is not None, "training": done}
     found |= {"left_out": dict(pairs.left_out), "before": asdict(before), "after": asdict(after)}
-    write_json(out / "joint_training.json", found)
+    with saving(out.parent, "make room, then train it again"), replacing_folder(out) as folder:
+        scorer.save(folder)
+        write_json(folder / "joint_training.json", found)
     echo("\n".join(_table(before, after, held_out=test is not None)))
+
+
+def _new_place(out: Path) -> Path:
+    """Where the folder will take its name, checked before any work; what killed runs left goes."""
+    from revise_captions.io.writing import check_new_folder, check_writable
+
+    check_new_folder(out)
+    place = out.resolve()  # a link to an empty folder leads there
+    if place.is_mount():
+        raise UserError(f"{out} is a mount point", hint="name a new folder in it")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    check_writable(place, force=True, folder=True)
+    return place
 
 
 def _table(before: MetricFigures, after: MetricFigures, *, held_out: bool) -> Iterator[str]:

@@ -107,7 +107,9 @@ class RunFolder:
 
 
 @contextmanager
-def saving(folder: Path) -> Iterator[None]:
+def saving(
+    folder: Path, hint: str = "the previous save is intact: make room, then add --resume"
+) -> Iterator[None]:
     """Says in one line that a state in a folder could not be written: a disk that is full.
 
     PyTorch's own writer raises RuntimeError, that of safetensors an error of its own.
@@ -118,7 +120,7 @@ def saving(folder: Path) -> Iterator[None]:
         free = shutil.disk_usage(folder).free / 2**30
         raise UserError(
             f"{folder} cannot be written ({free:.1f} GiB free): {str(error).splitlines()[0]}",
-            hint="the previous save is intact: make room, then add --resume",
+            hint=hint,
         ) from None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import Example, Preference
 from revise_captions.errors import UserError
-from revise_captions.io.writing import check_writable, write_json
+from revise_captions.io.writing import check_writable, real_path, write_json
 from revise_captions.metrics.registry import MetricOptions, expect_critic
 from revise_captions.outside_text import plain
 from revise_captions.pipelines.metrics import levels, systems
@@ -50,7 +50,7 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
         reads += [part for given in options.scores for part in given.split("=")]
         check_writable(options.out, reads, force=None, ours=_is_figures)
         for given in options.scores:
-            if options.out.resolve() == Path(given.partition("=")[2]).resolve():
+            if real_path(options.out) == real_path(given.partition("=")[2]):
                 raise UserError(f"{options.out} is in {given}, too", hint="choose another name")
     items = list(entry.read(options.folder))
     examples = [item for item in items if isinstance(item, Example)]

@@ -13,6 +13,7 @@ from revise_captions.errors import UserError
 from revise_captions.io.readers import LINES, layouts_named, suffix_of
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.source import Layout, Source
+from revise_captions.io.writing import real_path
 from revise_captions.layouts.style import AS_IS, BOTH, OutputStyle, check_style, shape_of
 from revise_captions.registry import LAYOUTS, load
 from revise_captions.runs.journal import RowResult
@@ -64,7 +65,7 @@ def check_output(
     layout.check(source, style)
     path, title = Path(out), layout.title
     ours = layout.folder is not None and (path / layout.mark).is_file()
-    if layout.folder is not None and path.resolve().is_relative_to(source.path.resolve()):
+    if layout.folder is not None and real_path(path).is_relative_to(real_path(source.path)):
         raise UserError(f"{out} is inside the input", hint="choose a folder beside it")
     if out != "-" and path.is_dir() and not ours:
         hint = "choose another name"

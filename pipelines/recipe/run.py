@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -116,7 +117,7 @@ def _check(recipe: Recipe, source: Source, folder: Path, force: bool) -> None:
     entry = Ledger(folder).entries.get("write")
     hint = "--force writes it anew; or name another one"
     for out in filter(None, (job.run.out, select.rest)):
-        if entry is None and not force and Path(out).exists():
+        if entry is None and not force and os.path.lexists(out):
             raise UserError(f"{out} exists", hint=hint)
     out = job.run.out
     if entry and not force and Path(out).exists() and entry.stamp not in ("", stamp(out)):

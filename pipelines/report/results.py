@@ -16,7 +16,7 @@ from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.decoding import shrink
 from revise_captions.io.fields import captions_of, look_up, to_record
 from revise_captions.io.rows import BadRow, Row, dumps
-from revise_captions.io.writing import cannot_write
+from revise_captions.io.writing import cannot_write, real_path
 from revise_captions.outside_text import plain
 from revise_captions.pipelines.annotate.tasks.decided import row_image_name
 from revise_captions.pipelines.annotate.tasks.units import error_types_of
@@ -49,7 +49,7 @@ def check_report(path: Path, options: RunOptions, reads: Sequence[Path | str]) -
 
     out = options.out
     for written in (Path(out), quarantine_path(out), journal_path(out)):
-        if written.resolve() in (path.resolve(), figures_path(path).resolve()):
+        if real_path(written) in (real_path(path), real_path(figures_path(path))):
             raise UserError(f"the report {path} would overwrite the output {written}")
     check_target(path, reads, force=options.force)
 

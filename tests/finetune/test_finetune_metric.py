@@ -9,13 +9,14 @@ import pytest
 import tinycritic
 import tinytowers
 import torch
-from commands import program
+from commands import outcome, program
 from PIL import Image
+from safetensors import SafetensorError
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.metric import cli
 from revise_captions.finetune.metric.data import WorsePair, read_pairs
-from revise_captions.finetune.metric.scorers import load_scorer
+from revise_captions.finetune.metric.scorers import SimilarityScorer, load_scorer
 from revise_captions.finetune.metric.settings import JointSettings
 from revise_captions.finetune.metric.train import (
     figures,
@@ -160,3 +161,26 @@ def test_the_command_writes_a_model_that_the_metric_loads(export, models, tmp_pa
     options = ["--out", tmp_path / "new", "--axis", "overall"]
     assert call("posh", export, *options) == 2
     assert "posh cannot be trained" in capsys.readouterr().err
+
+
+def test_a_disk_that_is_full_leaves_nothing_under_the_models_name(
+    export, models, tmp_path, capsys, monkeypatch
+):
+    out = tmp_path / "new/out"
+    left = tmp_path / "new/out.0123abcd.partial"
+    left.mkdir(parents=True)  # as a kill leaves it
+    given = [f"clipscore={models['clip']}", export, "--axis", "overall", "--epochs", 0.1]
+
+    def no_room(scorer, folder):
+        (folder / "half").write_text("x")
+        raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+    with monkeypatch.context() as full:
+        full.setattr(SimilarityScorer, "save", no_room)
+        code, _, err = outcome(main, capsys, *given, "--out", out)
+    assert (code, "make room, then train it again" in err) == (2, True)
+    assert list(out.parent.iterdir()) == []
+    out.mkdir()
+    (tmp_path / "link").symlink_to(out)
+    assert outcome(main, capsys, *given, "--out", tmp_path / "link")[0] == 0
+    assert (out / "joint_training.json").is_file()

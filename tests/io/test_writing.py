@@ -74,6 +74,13 @@ def test_what_may_be_written(folder):
     assert seen == [b"x"]
 
 
+def test_a_link_to_itself_goes_only_by_force(folder):
+    (folder / "loop").symlink_to("loop")
+    with pytest.raises(UserError, match="loop exists"):
+        writing.check_writable(folder / "loop", [folder / "in"])
+    writing.check_writable(folder / "loop", [folder / "in"], force=True)
+
+
 def test_a_folder_that_may_not_be_written(folder, monkeypatch):
     monkeypatch.setattr(writing.os, "access", lambda path, mode: mode != os.W_OK)
     with pytest.raises(UserError) as caught:
@@ -290,3 +297,19 @@ def test_new_rows_for_each_row(folder):
         for n in range(2)
     )
     assert '"line": 2' in (folder / "o.quarantine.jsonl").read_text()
+
+
+def test_a_folder_appears_complete_or_never(folder):
+    def fill(name, then):
+        with writing.replacing_folder(folder / name) as work:
+            (work / "whole").write_text("x")
+            then()
+
+    for name in ("new", "full"):
+        before = sorted(folder.rglob("*"))
+        with pytest.raises(ZeroDivisionError):
+            fill(name, lambda: 1 // 0)
+        assert sorted(folder.rglob("*")) == before
+        fill(name, lambda: None)
+        assert [path.name for path in (folder / name).iterdir()] == ["whole"]
+        assert not list(folder.glob(f"{name}.*"))

@@ -125,6 +125,7 @@ def home(tmp_path, monkeypatch) -> Path:
     (tmp_path / "data/split.csv").write_text(PRECIOUS)
     save(tmp_path / "data", VELA_CARD, {name: torch.zeros(1) for name in VELA_TENSORS})
     (tmp_path / "precious").write_text(PRECIOUS)
+    (tmp_path / "circle").symlink_to("circle")
     (tmp_path / "recipe.toml").write_text('in = "in.jsonl"\nout = "recipe-out.jsonl"\n')
     (tmp_path / "somebodys/training").mkdir(parents=True)
     (tmp_path / "somebodys/training/part-00000.snappy.parquet").write_text(PRECIOUS)
@@ -147,6 +148,7 @@ def test_a_file_of_somebodys_stays(target, home, capsys):
     for flags in ([], ["--resume"]):
         said = _refused(home, capsys, _line(target, {target.parameter.name: "precious"}, *flags))
         assert "precious" in said
+    _refused(home, capsys, _line(target, {target.parameter.name: "circle"}))  # a link to itself
 
 
 @EACH

@@ -13,7 +13,6 @@ import hashlib
 import json
 import logging
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
-from revise_captions.io.writing import sync_folder, working_file, write_json
+from revise_captions.io.writing import replacing_folder, write_json
 from revise_captions.pretrained import load_pretrained, load_weights
 
 if TYPE_CHECKING:
@@ -176,20 +175,12 @@ def _locked(path: Path) -> Iterator[None]:
 def _convert(source: Path, folder: Path) -> None:
     began = time.monotonic()
     logger.warning("converting SmolLM2 from %s, once, into %s", PACKAGE, folder)
-    shutil.rmtree(folder, ignore_errors=True)  # incomplete: something removed or cut its files
-    work = working_file(folder, "partial", folder=True)
-    try:
-        _save(source, work.path)
-        sizes = {path.name: path.stat().st_size for path in sorted(work.path.iterdir())}
+    with replacing_folder(folder) as work:  # also one that something removed or cut files of
+        _save(source, work)
+        sizes = {path.name: path.stat().st_size for path in sorted(work.iterdir())}
         made = {"from": PACKAGE, "sha256": _sha256(source)}
         made |= {"model": "HuggingFaceTB/SmolLM2-135M-Instruct", "license": "Apache-2.0"}
-        write_json(work.path / _MADE, {**made, "files": sizes})
-        work.path.rename(folder)
-        sync_folder(folder)
-    except BaseException:
-        work.remove()
-        raise
-    work.close()
+        write_json(work / _MADE, {**made, "files": sizes})
     logger.info("converted it in %.0f s", time.monotonic() - began)
 
 

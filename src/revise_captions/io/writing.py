@@ -120,7 +120,7 @@ def _refuse_device(path: Path, *, folder: bool = False) -> None:
     """
     step = path
     for _ in range(40):  # as many links as Linux follows
-        place = step.parent.resolve()
+        place = real_path(step.parent)
         in_devices = place.is_relative_to("/dev") and not place.is_relative_to("/dev/shm")
         if in_devices or place.is_relative_to("/proc") or not step.is_symlink():
             break
@@ -132,12 +132,17 @@ def _refuse_device(path: Path, *, folder: bool = False) -> None:
         raise UserError(f"{path} exists and is no file that could be replaced", hint=hint)
 
 
+def real_path(path: Path | str) -> Path:
+    """`Path.resolve`, which raises where links lead to themselves (before Python 3.13)."""
+    return Path(os.path.realpath(path))
+
+
 def _same_or_inside(path: Path, read: Path) -> bool:
     """Whether `path` is what is read, by any name, or one contains the other."""
     try:
         if path.exists() and path.samefile(read):
             return True
-        real, wanted = path.resolve(), read.resolve(strict=True)
+        real, wanted = real_path(path), Path(os.path.realpath(read, strict=True))
     except OSError:
         return False
     return real.is_relative_to(wanted) or wanted.is_relative_to(real)
@@ -178,6 +183,22 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         raise
     work.close()
     sync_folder(path)
+
+
+@contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """A folder that takes its name, complete, when the block succeeds, or never."""
+    held = working_file(path, "partial", folder=True)
+    try:
+        new = held.path / "new"
+        new.mkdir()
+        yield new
+        if path.exists():
+            os.rename(path, held.path / "old")
+        os.rename(new, path)
+        sync_folder(path)
+    finally:
+        held.remove()
 
 
 def write_text(path: Path, text: str) -> None:

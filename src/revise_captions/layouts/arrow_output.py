@@ -16,7 +16,7 @@ from revise_captions.io.fields import place_of
 from revise_captions.io.in_place import text_at, with_text
 from revise_captions.io.rows import Row, dumps
 from revise_captions.io.source import Source, Tables
-from revise_captions.io.writing import sync_folder, working_file
+from revise_captions.io.writing import replacing_folder
 from revise_captions.layouts.arrow_rows import require_pyarrow, rows_of
 from revise_captions.layouts.json_rows import fields_of
 from revise_captions.layouts.style import OutputStyle
@@ -273,21 +273,13 @@ def _batched(pairs: Pairing, size: int) -> Iterator[list[Any]]:
 @contextmanager
 def data_set_folder(path: Path) -> Iterator[IO[bytes]]:
     """Turns a Parquet file into a folder for `datasets.load_from_disk`, atomically."""
-    held = working_file(path, "partial", folder=True)
-    work = held.path
-    try:
-        with (work / "rows.parquet").open("wb") as file:
+    with replacing_folder(path) as new:
+        with (new.parent / "rows.parquet").open("wb") as file:
             yield file
-        _save_data_set(work)
-        if path.exists():
-            os.rename(path, work / "old")
-        os.rename(work / "done", path)
-        sync_folder(path)
-    finally:
-        held.remove()
+        _save_data_set(new.parent, new)
 
 
-def _save_data_set(work: Path) -> None:
+def _save_data_set(work: Path, new: Path) -> None:
     import datasets
 
     shown = datasets.utils.logging.is_progress_bar_enabled()
@@ -295,10 +287,10 @@ def _save_data_set(work: Path) -> None:
     try:
         rows = str(work / "rows.parquet")
         data = datasets.Dataset.from_parquet(rows, cache_dir=str(work / "cache"))
-        data.save_to_disk(str(work / "done"))
+        data.save_to_disk(str(new))
     finally:
         if shown:
             datasets.enable_progress_bars()
-    for name in (work / "done").iterdir():
+    for name in new.iterdir():
         with name.open("rb") as file:
             os.fsync(file.fileno())

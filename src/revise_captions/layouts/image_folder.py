@@ -27,7 +27,7 @@ from revise_captions.io.images import parse_image, resolve_path
 from revise_captions.io.jsonl import MAX_LINE, parse
 from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.source import Layout, Source
-from revise_captions.io.writing import sync_folder, working_file
+from revise_captions.io.writing import replacing_folder
 from revise_captions.layouts.delimited import DELIMITED
 from revise_captions.layouts.json_rows import JSON_LINES, with_caption
 from revise_captions.layouts.style import OutputStyle
@@ -224,20 +224,11 @@ def _linked(image: Path, place: Path) -> Path:
 
 
 @contextmanager
-def replacing_folder(path: Path) -> Iterator[Path]:
-    """A folder that takes its name, complete, when the block succeeds, or never."""
-    held = working_file(path, "partial", folder=True)
-    try:
-        new = held.path / "new"
-        new.mkdir()
+def _marked_folder(path: Path) -> Iterator[Path]:
+    """As `replacing_folder`, with the mark that lets a later run replace it."""
+    with replacing_folder(path) as new:
         (new / MARK).write_text("written by revise-captions, which may replace this folder\n")
         yield new
-        if path.exists():
-            os.rename(path, held.path / "old")
-        os.rename(new, path)
-        sync_folder(path)
-    finally:
-        held.remove()
 
 
 # --- The layouts ---------------------------------------------------------------------------------
@@ -253,7 +244,7 @@ BESIDE_IMAGES = Layout(
     _open_beside,
     write_beside,
     takes=lambda folder, _: metadata_of(folder) is None and has_captions_beside(folder),
-    folder=replacing_folder,
+    folder=_marked_folder,
     mark=MARK,
 )
 
@@ -272,7 +263,7 @@ def _with_metadata(metadata: str, rows: Layout) -> Layout:
         partial(write_with_metadata, rows),
         takes=lambda folder, _: metadata_of(folder) == folder / metadata,
         rows_are_json=rows.rows_are_json,
-        folder=replacing_folder,
+        folder=_marked_folder,
         mark=MARK,
     )
     return layout

@@ -24,7 +24,7 @@ from revise_captions.errors import BadRecord, Reason, UserError, described
 from revise_captions.io.fields import look_up
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.source import Source
-from revise_captions.io.writing import check_writable, write_text
+from revise_captions.io.writing import check_writable, real_path, write_text
 from revise_captions.isolation import Raised, isolated
 from revise_captions.records import Record
 from revise_captions.runs.begin import is_complete, open_journal, refuse_unfinished
@@ -200,7 +200,7 @@ def _check_page(options: ScoreOptions, page: ScorePage | None, reads: Sequence[P
         return
     inputs, mark = [options.inputs.source, *reads], page.mark.encode()
     check_writable(options.html, inputs, force=options.force, ours=lambda head: mark in head)
-    if options.html.resolve() == Path(options.out).resolve():
+    if real_path(options.html) == real_path(options.out):
         raise UserError(f"--html {options.html} is OUT", hint="name another file")
 
 
