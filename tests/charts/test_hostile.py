@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from revise_captions.charts import Chart, ChartMark, ChartSeries
+from revise_captions.charts.damage import without_guesses
 from revise_captions.critic.charts.critic import ChartCritic
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.records import Unscored, Verdict
@@ -69,6 +71,50 @@ def cut() -> Image.Image:
     return drawn(bars).crop((120, 60, 400, 240))
 
 
+SALES = dict(zip(("2010", "2011", "2012", "2013", "2014"), (380, 310, 250, 202, 150), strict=True))
+
+
+def sales() -> Image.Image:
+    """A bar chart with an axis and grid lines, its values to be measured."""
+    image = Image.new("RGB", (520, 360), "white")
+    pen, font = ImageDraw.Draw(image), ImageFont.load_default(15)
+    pen.text((60, 10), "Sales of boats in Norway", "black", ImageFont.load_default(20))
+    pen.text((22, 36), "thousand boats sold", "#444444", font)
+    for value in range(0, 401, 100):
+        pen.line((60, 310 - value * 0.6, 500, 310 - value * 0.6), "#d0d0d0")
+        pen.text((22, 302 - value * 0.6), str(value), "black", font)
+    for k, (year, value) in enumerate(SALES.items()):
+        pen.rectangle((80 + 84 * k, 310 - value * 0.6, 130 + 84 * k, 310), "#3b6ea5")
+        pen.text((88 + 84 * k, 316), year, "black", font)
+    pen.line((60, 310, 500, 310), "black")
+    return image
+
+
+def photographed() -> Image.Image:
+    """A screen taken aslant, in uneven light, with little noise."""
+    image, (width, height) = sales(), (520, 360)
+    corners = (-30, -20, -60, height + 30, width + 40, height - 10, width - 10, 30)
+    way = Image.Transform.QUAD, corners, Image.Resampling.BICUBIC
+    turned = np.asarray(image.transform(image.size, *way, fillcolor="#786e64"), dtype=float)
+    down, across = np.mgrid[0:height, 0:width]
+    light = 0.75 + 0.25 * across / width + 0.1 * np.sin(down / 50)
+    noise = np.random.default_rng(0).normal(0, 2, turned.shape)
+    stream = io.BytesIO()
+    taken = (turned * light[..., None] + noise).clip(0, 255).astype(np.uint8)
+    Image.fromarray(taken).save(stream, "JPEG", quality=75)
+    return Image.open(stream).convert("RGB")
+
+
+#: Of `sales`: what is done to the chart, and what a reader says of it.
+DAMAGED = {
+    "photograph": (photographed, "photograph"),
+    "left half": (lambda: sales().crop((0, 0, 260, 360)), "cut off"),
+    "dithered": (lambda: sales().convert("1").convert("RGB"), "dithered"),
+    "dithered, gray": (lambda: sales().convert("L").point(lambda v: v * 0.8 + 30).convert("1"), ""),
+    "right half": (lambda: sales().crop((260, 0, 520, 360)), ""),
+    "top half": (lambda: sales().crop((0, 0, 520, 180)), ""),
+    "bottom half": (lambda: sales().crop((0, 180, 520, 360)), ""),
+}
 HOSTILE = {
     "log axis": lambda: drawn(log_axis),
     "two value axes": lambda: drawn(two_axes),
@@ -89,3 +135,32 @@ def test_what_cannot_be_read_is_unscored(name):
     request = JudgeRequest(HOSTILE[name](), CAPTION, tuple(split(CAPTION)))
     (verdicts,) = ChartCritic().judge([request])
     assert verdicts == [Verdict(None, Unscored.UNREADABLE_CHART)] * 2
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_of_a_damaged_chart_nothing_is_guessed_and_the_damage_is_told(name):
+    make, told = DAMAGED[name]
+    image = make().convert("RGB")
+    critic = ChartCritic()
+    (verdicts,) = critic.judge([JudgeRequest(image, CAPTION, tuple(split(CAPTION)))])
+    assert verdicts == [Verdict(None, Unscored.UNREADABLE_CHART)] * 2
+    said = [reason for chart in critic.reading(image).charts for reason in chart.unread]
+    assert told in " ".join(said)
+
+
+def test_the_whole_chart_is_read():
+    (chart,) = ChartCritic().reading(sales()).charts
+    values = {mark.category: mark.value for one in chart.series for mark in one.marks}
+    assert values == pytest.approx(SALES, abs=2)
+
+
+def test_printed_values_are_read_in_a_dithered_chart():
+    dots = np.full((60, 60, 3), 255, dtype=np.uint8)
+    dots[::2, ::2] = 0
+    marks = ChartMark("2010", 380.0, True), ChartMark("2011", 310.0, True)
+    printed = Chart("bar", series=(ChartSeries("", "", marks),))
+    guessed = Chart("bar", series=(ChartSeries("", "", (ChartMark("2010", 380.0, False),)),))
+    kept, gone = without_guesses(dots, [printed, guessed])
+    assert kept == printed
+    assert not gone.readable
+    assert without_guesses(dots * 0, [guessed]) == (guessed,)

@@ -30,18 +30,21 @@ def may_be_chart(pixels: Pixels) -> bool:
     Args:
         pixels: uint8 (height, width, 3).
     """
-    height, width = pixels.shape[:2]
-    if min(height, width) < 2:
+    height = pixels.shape[0]
+    if min(pixels.shape[:2]) < 2:
         return False
     # rows and columns are left out, not averaged: equal neighbors stay equal
-    down, across = max(1, height // _LOOK), max(1, width // _LOOK)
-    rows = pixels[::down]
+    rows = pixels[:: max(1, height // _LOOK)]
     equal = (rows[:, :-1] == rows[:, 1:]).all(axis=2).mean()
-    if equal >= FLAT:
-        return True
-    coarse = (rows[:, ::across] >> 3).astype(np.int32)
+    return bool(equal >= FLAT or share_of_four_colors(pixels) >= FEW_COLORS)
+
+
+def share_of_four_colors(pixels: Pixels) -> float:
+    """The share of an image that has one of its four most frequent colors, of 32 levels each."""
+    down, across = (max(1, side // _LOOK) for side in pixels.shape[:2])
+    coarse = (pixels[::down, ::across] >> 3).astype(np.int32)
     counts = np.bincount(((coarse[..., 0] << 10) | (coarse[..., 1] << 5) | coarse[..., 2]).ravel())
-    return bool(np.sort(counts)[-4:].sum() >= FEW_COLORS * counts.sum())
+    return float(np.sort(counts)[-4:].sum() / counts.sum())
 
 
 def has_words(lines: Sequence[TextLine]) -> bool:

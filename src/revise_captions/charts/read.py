@@ -14,6 +14,7 @@ from revise_captions.charts.bars import bar_chart
 from revise_captions.charts.bars.printed_bars import bars_chart, printed_bars
 from revise_captions.charts.canvas import Canvas, prepare, without_panel
 from revise_captions.charts.chart import Box, Chart
+from revise_captions.charts.damage import damage, without_guesses
 from revise_captions.charts.lines.line_charts import curves_on_axis, printed_curves
 from revise_captions.charts.numerals import date_of
 from revise_captions.charts.ocr import Pixels, TextLine, text_lines, with_turned
@@ -80,8 +81,10 @@ def read_lines(pixels: Pixels, lines: Sequence[TextLine]) -> tuple[Chart, ...]:
     title = labels.title_of(lines, pixels.shape[0], ())
     if _foreign(lines):
         return (_unknown(pixels, "its text is not in Latin letters", title),)
+    if reason := damage(pixels):
+        return (_unknown(pixels, reason, title),)
     canvas = prepare(pixels, lines)
-    return tuple(read_panels(canvas, _charts) or _charts(canvas))
+    return without_guesses(pixels, read_panels(canvas, _charts) or _charts(canvas))
 
 
 def _foreign(lines: Sequence[TextLine]) -> bool:
