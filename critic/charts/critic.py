@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -21,7 +21,7 @@ from PIL.Image import Image
 from revise_captions.charts import Chart
 from revise_captions.critic.by_image import ByImage
 from revise_captions.critic.charts.evidence import NAMES, ChartEvidence, gather
-from revise_captions.critic.charts.language import ChartLanguage
+from revise_captions.critic.charts.language import AskedCaption, ChartLanguage
 from revise_captions.critic.charts.places import NumberPlace, places_of
 from revise_captions.critic.charts.rationale import rationale_of
 from revise_captions.critic.charts.recent import Recent, read_text
@@ -33,6 +33,7 @@ from revise_captions.critic.charts.weights import (
 )
 from revise_captions.critic.checkpoints import GOES_WITH
 from revise_captions.critic.protocol import Acceptance, ExplainRequest, JudgeRequest
+from revise_captions.engines.batches import reported
 from revise_captions.engines.smollm2 import INSTALL
 from revise_captions.records import Rationale, Unscored, Verdict
 
@@ -97,9 +98,22 @@ def evidence_of(
     reading: ChartReading, sentences: Sequence[str], language: ChartLanguage | None
 ) -> list[ChartEvidence]:
     """The evidence on each sentence of a caption; `language`: what is asked, too."""
-    charts, lines = reading.charts, reading.lines
-    odds = () if language is None else language.log_odds(charts, lines, sentences)
-    return gather(sentences, charts, lines, reading.places, odds)
+    return evidence_of_all([(reading, sentences)], language)[0]
+
+
+def evidence_of_all(
+    captions: Sequence[tuple[ChartReading, Sequence[str]]], language: ChartLanguage | None
+) -> list[list[ChartEvidence]]:
+    """The evidence on the sentences of many captions, each with its reading."""
+    odds: Sequence[Sequence[float]] = [()] * len(captions)
+    if language is not None:
+        odds = language.log_odds(
+            [AskedCaption(one.charts, one.lines, tuple(said)) for one, said in captions]
+        )
+    return [
+        gather(said, one.charts, one.lines, one.places, own)
+        for (one, said), own in zip(captions, odds, strict=True)
+    ]
 
 
 class ChartCritic:
@@ -147,7 +161,8 @@ class ChartCritic:
         one, else by OCR, which takes a second: in threads. A chart without a value is unreadable.
         """
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-            return list(pool.map(self._accepted, images))
+            found = ([one] for one in pool.map(self._accepted, images))
+            return [one for (one,) in reported("reading charts", found, len(images))]
 
     def _accepted(self, image: Image) -> Acceptance:
         import numpy as np
@@ -166,30 +181,28 @@ class ChartCritic:
         self._readings.put(image, reading)
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
-        """One verdict per text asked about, in input order."""
-        return [self._judged(request) for request in requests]
-
-    def _judged(self, request: JudgeRequest) -> list[Verdict]:
-        reading = self.reading(request.image)
-        if not reading.readable:
-            return [Verdict(None, Unscored.UNREADABLE_CHART)] * len(request.asked)
-        if not self._told:
+        """One verdict per text asked about, in input order. All captions are judged together."""
+        readings = [self.reading(request.image) for request in requests]
+        both = list(zip(readings, requests, strict=True))
+        asked = [_captions(request) if one.readable else {} for one, request in both]
+        captions = [
+            (one, said) for one, own in zip(readings, asked, strict=True) for said in own.values()
+        ]
+        if captions and not self._told:
             self._told = True
             logger.warning("charts are judged without SmolLM2, and less well: %s", INSTALL)
-        sentences = [span.of(request.text) for span in request.spans]
-        found: dict[tuple[int, str] | None, list[float]] = {}
-        verdicts = []
-        for index, said in request.asked:
-            change = (index, said) if said != sentences[index] else None
-            if change not in found:
-                caption = [*sentences[:index], said, *sentences[index + 1 :]]
-                found[change] = self._probabilities(reading, caption)
-            verdicts.append(Verdict(found[change][index]))
-        return verdicts
+        chances = iter(self._chances(captions))
+        return [
+            _verdicts(request, {change: next(chances) for change in own})
+            for request, own in zip(requests, asked, strict=True)
+        ]
 
-    def _probabilities(self, reading: ChartReading, sentences: Sequence[str]) -> list[float]:
-        found = evidence_of(reading, sentences, self.language)
-        return self.weights.probabilities(NAMES, [one.values for one in found])
+    def _chances(
+        self, captions: Sequence[tuple[ChartReading, Sequence[str]]]
+    ) -> Iterator[list[float]]:
+        """P(factual) of each sentence of captions."""
+        for found in evidence_of_all(captions, self.language):
+            yield self.weights.probabilities(NAMES, [one.values for one in found])
 
     def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         """What the chart shows in the place of what each sentence claims; "" where it decided by
@@ -200,3 +213,35 @@ class ChartCritic:
         reading = self.reading(request.image)
         sentence = request.spans[request.index].of(request.text)
         return rationale_of(sentence, reading.charts, reading.lines, reading.places)
+
+
+#: The index of a sentence, and what is judged in its place; None: the caption as it is.
+Change = tuple[int, str] | None
+
+
+def _changes(request: JudgeRequest) -> list[Change]:
+    """What each text asked about changes in the caption."""
+    return [
+        None if said == request.spans[index].of(request.text) else (index, said)
+        for index, said in request.asked
+    ]
+
+
+def _captions(request: JudgeRequest) -> dict[Change, list[str]]:
+    """The sentences of the caption, once for each change that is asked about."""
+    sentences = [span.of(request.text) for span in request.spans]
+    return {
+        change: [
+            change[1] if change is not None and at == change[0] else said
+            for at, said in enumerate(sentences)
+        ]
+        for change in _changes(request)
+    }
+
+
+def _verdicts(request: JudgeRequest, chances: Mapping[Change, list[float]]) -> list[Verdict]:
+    """`chances`: P(factual) of each sentence of `_captions`; empty where no value was read."""
+    if not chances:
+        return [Verdict(None, Unscored.UNREADABLE_CHART)] * len(request.asked)
+    changes = zip(_changes(request), request.asked, strict=True)
+    return [Verdict(chances[change][index]) for change, (index, _) in changes]

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 from revise_captions.charts import Chart
 from revise_captions.charts.formats import series_lines
+from revise_captions.engines.batches import reported
 from revise_captions.engines.placement import fast_cpu_dtype
 from revise_captions.engines.smollm2 import NAME, is_installed, load_merged
 from revise_captions.text.tokens import PlainText
@@ -46,6 +47,21 @@ KEPT = 8192
 LIMIT = 5.0
 _HEADS = ("Text: ", "\nValues:\n", "\nCaption:", "\nTrue?", "\n", " Yes", " No")
 _LETTER = re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCaption:
+    """A caption to ask about.
+
+    Attributes:
+        charts: What was read in its image.
+        lines: The lines of text in its image.
+        sentences: Its sentences, in order.
+    """
+
+    charts: tuple[Chart, ...]
+    lines: tuple[str, ...]
+    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,42 +137,62 @@ class ChartLanguage:
         tokenizer, model = load_merged(self.folder, self.dtype)
         return ChartPrompts(tokenizer), model.eval()
 
-    def log_odds(
-        self, charts: Sequence[Chart], lines: Sequence[str], sentences: Sequence[str]
-    ) -> list[float]:
-        """Log-odds of Yes for each sentence of a caption, to three decimals, within ±`LIMIT`.
+    def log_odds(self, captions: Sequence[AskedCaption]) -> list[list[float]]:
+        """Log-odds of Yes for each sentence of captions, to three decimals, within ±`LIMIT`.
 
-        Args:
-            charts: What was read in its image.
-            lines: The lines of text in its image.
-            sentences: The sentences, in order.
+        Only captions of which a sentence, or one before it, is new are computed, one at a time: one
+        keeps a core busy, and what padding costs, several at once do not save.
         """
         prompts, _ = self._loaded
-        reading = prompts.reading(charts, lines)
-        parts = [sentences[at : at + WINDOW] for at in range(0, len(sentences), WINDOW)]
-        return [odds for part in parts for odds in self._asked(reading, prompts.caption(part))]
-
-    def _asked(self, reading: Sequence[int], packed: PackedSentences) -> list[float]:
-        """The log-odds of sentences, asked only where one of them, or one before it, is new."""
-        keys = _prefixes(reading, packed)
-        if not all(key in self._odds for key in keys):
-            self._odds.update(zip(keys, self._computed(reading, packed), strict=True))
-        odds = [self._odds[key] for key in keys]
+        rows: list[list[AskedRow]] = []
+        for one in captions:
+            reading = prompts.reading(one.charts, one.lines)
+            starts = range(0, len(one.sentences), WINDOW)
+            parts = [prompts.caption(one.sentences[at : at + WINDOW]) for at in starts]
+            rows.append([_row(reading, part) for part in parts])
+        new = {
+            row.keys[-1]: row
+            for parts in rows
+            for row in parts
+            if not all(key in self._odds for key in row.keys)
+        }
+        for (row,) in reported("judging captions", ([row] for row in new.values()), len(new)):
+            self._odds.update(zip(row.keys, self._computed(row), strict=True))
+        answers = [[self._odds[key] for row in parts for key in row.keys] for parts in rows]
         while len(self._odds) > KEPT:
             self._odds.popitem(last=False)
-        return odds
+        return answers
 
-    def _computed(self, reading: Sequence[int], packed: PackedSentences) -> list[float]:
+    def _computed(self, row: AskedRow) -> list[float]:
         import torch
 
         prompts, model = self._loaded
-        ids = torch.tensor([[*reading, *packed.ids]])
         with torch.inference_mode():
+            ids = torch.tensor([row.ids])
             hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state[0]
-            places = torch.tensor(packed.asks) + len(reading)
             head = model.lm_head.weight[list(prompts.answers)].float()
-            yes, no = (hidden[places].float() @ head.T).T
+            yes, no = (hidden[list(row.asks)].float() @ head.T).T
         return [round(max(-LIMIT, min(LIMIT, odds)), 3) for odds in (yes - no).tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRow:
+    """A reading and sentences as tokens.
+
+    Attributes:
+        ids: Token ids.
+        asks: For each sentence the place in `ids` after which its answer would stand.
+        keys: For each sentence a digest of all that its answer depends on.
+    """
+
+    ids: tuple[int, ...]
+    asks: tuple[int, ...]
+    keys: tuple[bytes, ...]
+
+
+def _row(reading: Sequence[int], packed: PackedSentences) -> AskedRow:
+    asks = tuple(len(reading) + at for at in packed.asks)
+    return AskedRow((*reading, *packed.ids), asks, tuple(_prefixes(reading, packed)))
 
 
 def _prefixes(reading: Sequence[int], packed: PackedSentences) -> list[bytes]:

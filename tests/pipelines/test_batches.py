@@ -231,6 +231,27 @@ def test_progress_shows_counts_and_batches(capsys, monkeypatch):
     assert "unscored" not in second
 
 
+def test_the_time_left_falls_inside_a_window(capsys, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("revise_captions.runs.progress.time.monotonic", lambda: clock[0])
+    progress = Progress(200)
+    shown = []
+    for seconds, report in (
+        (50, lambda: progress.advance(100, 400)),
+        (90, lambda: progress.batch("judging", 0, 40)),
+        (130, lambda: progress.batch("judging", 10, 40)),
+    ):
+        clock[0] = seconds
+        report()
+        shown.append(capsys.readouterr().err.strip())
+    rates = "100 of 200 records (50 %), 2.0 records/s, 8 sentences/s"
+    assert shown == [
+        f"{rates}, 50.0 s left",
+        f"{rates}, 10.0 s left; judging 0 of 40",
+        f"{rates}; judging 10 of 40, 2 min 00 s left",
+    ]
+
+
 def test_a_slow_model_shows_life_before_its_first_batch_ends(tmp_path, capsys, monkeypatch):
     for name in ("LINE_SECONDS", "BEAT_SECONDS"):
         monkeypatch.setattr(f"revise_captions.runs.progress.{name}", 0.01)

@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from revise_captions.charts import Chart, as_json
-from revise_captions.critic.charts.language import ADAPTER, ChartLanguage
+from revise_captions.charts import as_json
+from revise_captions.critic.charts.language import ADAPTER, AskedCaption, ChartLanguage
 
 
 class KeptAnswers(ChartLanguage):
@@ -26,15 +26,18 @@ class KeptAnswers(ChartLanguage):
         self._known = {row["asked"]: row["odds"] for row in map(json.loads, lines)}
         self._own = self.name
 
-    def log_odds(
-        self, charts: Sequence[Chart], lines: Sequence[str], sentences: Sequence[str]
-    ) -> list[float]:
+    def log_odds(self, captions: Sequence[AskedCaption]) -> list[list[float]]:
         """As `ChartLanguage.log_odds`."""
-        asked = [self._own, [as_json(chart) for chart in charts], [*lines], [*sentences]]
-        key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
-        if key not in self._known:
-            self._known[key] = super().log_odds(charts, lines, sentences)
-            if self.file is not None:
-                with self.file.open("a") as out:
-                    out.write(json.dumps({"asked": key, "odds": self._known[key]}) + "\n")
-        return list(self._known[key])
+        keys = [self._key(one) for one in captions]
+        new = {k: one for k, one in zip(keys, captions, strict=True) if k not in self._known}
+        answers = dict(zip(new, super().log_odds([*new.values()]), strict=True)) if new else {}
+        self._known |= answers
+        if self.file is not None:
+            with self.file.open("a") as out:
+                for key, odds in answers.items():
+                    out.write(json.dumps({"asked": key, "odds": odds}) + "\n")
+        return [list(self._known[key]) for key in keys]
+
+    def _key(self, one: AskedCaption) -> str:
+        asked = [self._own, [as_json(c) for c in one.charts], [*one.lines], [*one.sentences]]
+        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from revise_captions.charts.chart import Box
 from revise_captions.charts.numerals import parse
+from revise_captions.process_memory import give_back_freed_memory
 
 Pixels = NDArray[np.uint8]
 Corners = NDArray[np.float32]
@@ -205,6 +206,7 @@ def _is_noise(text: str) -> bool:
 def _detected(engine: Any, pixels: Pixels) -> Corners:
     """Quadrilaterals of text, (lines, 4, 2), clockwise from the top left corner."""
     found = engine(pixels, use_det=True, use_cls=False, use_rec=False)
+    give_back_freed_memory()  # hundreds of megabytes, which other threads and models can use
     boxes = getattr(found, "boxes", None)
     if boxes is None:
         return np.zeros((0, 4, 2), dtype=np.float32)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
 from revise_captions.io.writing import replacing_folder, write_json
-from revise_captions.pretrained import load_pretrained, load_weights
+from revise_captions.pretrained import load_pretrained
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -211,33 +211,42 @@ def load_merged(folder: Path, dtype: str) -> tuple[PreTrainedTokenizerFast, PreT
     """
     import torch
     from safetensors import SafetensorError
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoTokenizer, LlamaForCausalLM
 
     base = smollm2_folder()
     tokenizer = load_pretrained(AutoTokenizer, base)
-    # Merged in float32: rounding a merged weight twice costs answers.
-    model = load_weights(AutoModelForCausalLM, base, dtype=torch.float32)
+    config = load_pretrained(AutoConfig, base)
+    with torch.device("meta"):
+        model = LlamaForCausalLM(config)
+    rotary = model.model.rotary_emb
     try:
-        merge(model, folder)
-    except (OSError, ValueError, KeyError, AttributeError, RuntimeError, SafetensorError) as error:
-        raise UserError(f"the adapter in {folder} cannot be loaded: {error}") from None
-    return tokenizer, model.to(getattr(torch, dtype))
+        model.load_state_dict(merged(base, folder, dtype), strict=False, assign=True)
+        model.tie_weights()
+        if left := [name for name, weight in model.named_parameters() if weight.is_meta]:
+            raise ValueError(f"{left[0]} is missing")
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise UserError(f"SmolLM2 and the adapter in {folder} cannot be loaded: {error}") from None
+    model.model.rotary_emb = type(rotary)(config)
+    return tokenizer, model.to(getattr(torch, dtype)).eval()
 
 
-def merge(model: PreTrainedModel, folder: Path) -> None:
-    """Adds a LoRA adapter to the weights that it was trained for: W + (α / rank) · B A.
+def merged(base: Path, folder: Path, dtype: str) -> dict[str, Any]:
+    """The model's weights by name, with a LoRA adapter added: W + (α / rank) · B A.
 
-    By hand, as PEFT is no dependency of a plain install.
+    By hand, as PEFT is no dependency of a plain install; and one at a time: a file that is read at
+    once counts as half a gigabyte of memory. Sums are rounded once: rounding twice costs answers.
 
     Args:
-        model: In float32; changed in place.
+        base: Has `model.safetensors`, in float32.
         folder: An adapter as PEFT writes it.
+        dtype: Of what is returned.
 
     Raises:
-        OSError, ValueError, KeyError, AttributeError, RuntimeError, SafetensorError: The adapter
-            is broken, or of another model.
+        OSError, ValueError, KeyError, RuntimeError, SafetensorError: The adapter is broken, or of
+            another model.
     """
     import torch
+    from safetensors import safe_open
     from safetensors.torch import load_file
 
     config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
@@ -245,11 +254,25 @@ def merge(model: PreTrainedModel, folder: Path) -> None:
         raise ValueError("only plain LoRA is read")
     scale = float(config["lora_alpha"]) / int(config["r"])
     weights = load_file(folder / "adapter_model.safetensors")
-    found = [name for name in weights if name.endswith(_FIRST)]
-    if 2 * len(found) != len(weights):
+    firsts = {
+        f"{name.removeprefix(_OUTER).removesuffix(_FIRST)}.weight": name
+        for name in weights
+        if name.endswith(_FIRST)
+    }
+    if 2 * len(firsts) != len(weights):
         raise ValueError("it holds other weights than pairs of LoRA matrices")
-    with torch.no_grad():
-        for name in found:
-            place = name.removeprefix(_OUTER).removesuffix(_FIRST)
-            first, second = weights[name].float(), weights[name.replace("lora_A", "lora_B")].float()
-            model.get_submodule(place).weight.add_(scale * (second @ first))
+    file = base / "model.safetensors"
+    with safe_open(file, "pt") as opened:
+        names = list(opened.keys())
+    if foreign := firsts.keys() - set(names):
+        raise ValueError(f"the model has no {min(foreign)}")
+    found = {}
+    for name in names:
+        with safe_open(file, "pt") as opened:  # closed, it is no longer mapped into memory
+            weight = opened.get_tensor(name)
+        if name in firsts:
+            first = weights[firsts[name]].float()
+            second = weights[firsts[name].replace("lora_A", "lora_B")].float()
+            weight = weight + scale * (second @ first)
+        found[name] = weight.to(getattr(torch, dtype), copy=True)
+    return found

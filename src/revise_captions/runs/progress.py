@@ -89,7 +89,8 @@ class Progress:
         self.sentences = 0
         self.skipped = 0
         self.counts: Counter[str] = Counter()
-        self._began = self._shown = time.monotonic()
+        self._began = self._shown = self._call = time.monotonic()
+        self._counted = 0.0
         self._live = sys.stderr.isatty()
 
     @property
@@ -128,12 +129,17 @@ class Progress:
         self.records += records
         self.sentences += sentences
         self.counts.update(counts or {})
+        self._counted = self.seconds
         self._doing = ""
         self._show()
 
     def batch(self, doing: str, done: int, of: int) -> None:
-        """A batch inside a window is done. Any thread may say so."""
+        """A batch inside a window is done; a call begins with 0 done. Any thread may say so."""
         self._doing = f"{doing} {done:,} of {of:,}"
+        if not done:
+            self._call = time.monotonic()
+        elif done < of and (took := time.monotonic() - self._call) >= PATIENCE:
+            self._doing += f", {duration(took / done * (of - done))} left"
         self._show(self._doing)
 
     def _show(self, more: str = "") -> None:
@@ -143,10 +149,17 @@ class Progress:
             if early or self._ended.is_set():
                 return
             self._shown = now
-            _show("; ".join(filter(None, (self.line(now - self._began), more))), self._live)
+            counted = self._counted or now - self._began
+            line = self.line(counted, now - self._began - counted)
+            _show("; ".join(filter(None, (line, more))), self._live)
 
-    def line(self, seconds: float) -> str:
-        """`1,280 of 5,000 records (26 %), 31.0 records/s, 210 sentences/s, 2 min left`."""
+    def line(self, seconds: float, since: float = 0.0) -> str:
+        """`1,280 of 5,000 records (26 %), 31.0 records/s, 210 sentences/s, 2 min left`.
+
+        Args:
+            seconds: In which they were counted.
+            since: Seconds since then: inside a window the time left falls, and no rate does.
+        """
         rate = self.records / seconds if seconds > 0 else 0.0
         done = self.skipped + self.records
         parts = [f"{done:,} {self.unit}"]
@@ -155,7 +168,7 @@ class Progress:
         parts.append(f"{rate:.1f} {self.unit}/s")
         if self.unit == "records":
             parts.append(f"{self.sentences / max(seconds, 1e-9):.0f} sentences/s")
-        if self.total and rate:
-            parts.append(f"{duration((self.total - done) / rate)} left")
+        if self.total and rate and (left := (self.total - done) / rate - since) > 0:
+            parts.append(f"{duration(left)} left")
         parts += [f"{count:,} {name}" for name, count in self.counts.items() if count]
         return ", ".join([*parts, *filter(None, [self._beside()])])
