@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from revise_captions.pipelines.job.probe import Probe
 
 
+#: Records of a pilot: enough to decide by, and of a small input a tenth, but not fewer than this.
+_PILOT, _FEWEST = 500, 10
+
+
 @dataclass(frozen=True, slots=True)
 class InitRecipeOptions:
     """Of which input, and where to."""
@@ -52,7 +56,12 @@ def init_recipe(options: InitRecipeOptions) -> None:
         found = probe_input(source, job)
         text = "\n".join(lines(source, options, found))
     write_text(options.out, f"{text}\n")
-    echo(f"{options.out}: read it, then captions run {options.out} --pilot 500")
+    echo(f"{options.out}: read it, then captions run {options.out} --pilot {pilot_of(found.total)}")
+
+
+def pilot_of(total: int | None) -> int:
+    """How many of an input's records a pilot takes; None: the input's size is not known."""
+    return _PILOT if total is None else min(total, _PILOT, max(_FEWEST, total // 10))
 
 
 def lines(source: Source, options: InitRecipeOptions, found: Probe) -> Iterator[str]:
@@ -62,7 +71,8 @@ def lines(source: Source, options: InitRecipeOptions, found: Probe) -> Iterator[
     out = f"{Path(source.path.name).name.partition('.')[0]}-clean{suffix_of_copies(source)}"
     if (given := Path(source.name)).exists():  # beside IN, so that paths of images hold
         out = str(given.with_name(out))
-    yield f"# captions run {options.out} --pilot 500    # first on a sample, then without --pilot"
+    pilot = f"captions run {options.out} --pilot {pilot_of(found.total)}"
+    yield f"# {pilot}    # first on a sample, then without --pilot"
     yield f"# {source.name}: {source.layout.title}"
     for heading, line in found.lines():
         yield f"#   {f'{heading}: ' if heading else '  '}{' '.join(line.split())}"

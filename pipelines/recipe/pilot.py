@@ -148,8 +148,8 @@ def _right(recipe: Recipe, judged: str, root: Path) -> Iterator[str]:
     enough = trials_for(least, _WIDE)
     counts = decided(decisions_path(judged))
     if not counts:
-        yield f"{'right':9}nobody has decided about a rewrite yet: decide about {enough:,}, then"
-        yield f"{'':9}repeat this command.  {explore}"
+        yield f"{'right':9}nobody has decided about a rewrite yet: decide about {enough:,}, or all"
+        yield f"{'':9}that there are, then repeat this command.  {explore}"
         return
     right, of = counts.count(ACCEPT), len(counts)
     low, high = exact_interval(right, of)

@@ -13,6 +13,7 @@ from pages import PAGES, code
 
 from revise_captions.command_line.captions import main
 from revise_captions.pipelines.explore.decisions import decisions_path
+from revise_captions.pipelines.recipe.init import pilot_of
 from revise_captions.stats.exact import exact_interval
 
 RECIPES = code(PAGES["docs/recipes.md"], "toml")
@@ -212,6 +213,13 @@ def test_the_interval_is_that_of_clopper_and_pearson():
     assert exact_interval(7, 20) == pytest.approx((0.1539, 0.5922), abs=5e-5)
 
 
+@pytest.mark.parametrize(
+    ("total", "size"), [(None, 500), (10**6, 500), (2_000, 200), (80, 10), (10, 10), (3, 3)]
+)
+def test_the_pilot_that_is_suggested_fits_the_input(total, size):
+    assert pilot_of(total) == size
+
+
 @pytest.mark.parametrize("layout", [*LAYOUTS, "coco", "parquet"])
 def test_a_recipe_that_was_written_for_an_input_runs(layout, tmp_path, capsys, monkeypatch):
     from revise_captions.pipelines.doctor import cli
@@ -219,8 +227,11 @@ def test_a_recipe_that_was_written_for_an_input_runs(layout, tmp_path, capsys, m
     pytest.importorskip("datasets")
     monkeypatch.setattr(cli, "_critic_of", lambda job: None)
     made = make(layout, tmp_path)
-    code_, _, said = outcome(main, capsys, "init-recipe", made.source, "recipe.toml", *made.options)
+    code_, told, said = outcome(
+        main, capsys, "init-recipe", made.source, "recipe.toml", *made.options
+    )
     assert code_ == 0, said
+    assert "recipe.toml --pilot 10\n" in told  # of 70 records
     assert run(capsys)[0] == 0
     out = tomllib.loads(Path("recipe.toml").read_text())["out"]
     assert len(texts(layout, Path(out), tmp_path / "cache")) == COUNT
