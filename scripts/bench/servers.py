@@ -97,7 +97,7 @@ def measured(engine: OpenAIEngine, count: int, rounds: int) -> dict[tuple[str, i
 @click.argument("servers", nargs=-1, required=True, metavar="NAME=[MODEL@]URL…")
 @click.option("--requests", type=click.IntRange(1), default=32)
 @click.option("--rounds", type=click.IntRange(1), default=3)
-@click.option("--write", is_flag=True, help="Also into docs/engines.md.")
+@click.option("--write", is_flag=True, help="Also into docs/measurements/engines.md.")
 def main(servers: tuple[str, ...], requests: int, rounds: int, write: bool) -> None:
     lines = [HEAD, "| --- " * 8 + "|"]
     for text in servers:

@@ -2,7 +2,7 @@
 
     python -m scripts.checks.mutation                        # a fortieth of every room's mutants
     python -m scripts.checks.mutation statistics --share 1   # all of one room
-    python -m scripts.checks.mutation bytes --write          # its row, into docs/reliability.md
+    python -m scripts.checks.mutation bytes --write          # its row, into the page that has it
 
 `mutation.toml` beside this file lists the modules by room, the fast tests that have to notice, and
 the changes that no test can notice. A mutant is one change, by mutmut's operators, inside a
@@ -282,7 +282,9 @@ def _config() -> Mapping[str, Any]:
 @click.option("--share", default=0.025, show_default=True, help="Of each room's mutants.")
 @click.option("--seed", default=22, show_default=True, help="Of the sample.")
 @click.option(
-    "--write", is_flag=True, help="Each room's row also into docs/reliability.md, when it is done."
+    "--write",
+    is_flag=True,
+    help="Each room's row also into docs/measurements/reliability.md, when it is done.",
 )
 def main(names: tuple[str, ...], share: float, seed: int, write: bool) -> None:
     if not importlib.util.find_spec("mutmut"):

@@ -12,6 +12,7 @@ import json
 import re
 import subprocess
 import sys
+from posixpath import dirname, join, normpath
 from typing import Any
 
 import pytest
@@ -24,7 +25,8 @@ from revise_captions.pipelines.verify import as_json
 from revise_captions.registry import COMMANDS, names
 
 DOCS = sorted(set(PAGES) - {"README.md"})
-PAGE = PAGES["docs/running.md"]
+PLANNING = PAGES["docs/planning.md"]
+RUNNING = [PAGES[f"docs/{name}.md"] for name in ("running", "servers", "clusters", "planning")]
 PLAN = ROOT / "scripts/bench/plan_job.py"
 
 
@@ -33,11 +35,20 @@ def planned(*more: str) -> dict[str, Any]:
     return json.loads(subprocess.run(asked, check=True, capture_output=True).stdout)
 
 
+def pages_linked_from(page: str) -> set[str]:
+    links = re.findall(r"\]\(([^)#:]+\.md)", PAGES[page])
+    return {normpath(join(dirname(page), link)) for link in links}
+
+
 def test_the_readme_is_short_and_links_to_every_page():
     readme = PAGES["README.md"]
     assert readme.count("\n") <= 150
     measured = [page for page in DOCS if page.startswith("docs/measurements/")]
-    assert [page for page in DOCS if page not in measured and f"]({page}" not in readme] == []
+    linked = {page for page in DOCS if f"]({page}" in readme}
+    once_more = {page for first in linked for page in pages_linked_from(first)}
+    guides = {page for page in DOCS if page.count("/") == 1 or "/tutorials/" in page}
+    assert guides - linked - once_more == set()
+    assert len(guides - linked) <= 15  # beside a page that the README has
     first = PAGES["docs/measurements.md"]
     assert [page for page in measured if f"]({page.removeprefix('docs/')}" not in first] == []
 
@@ -54,7 +65,7 @@ def test_the_first_table_of_measurements_has_the_figures_of_the_pages_behind_it(
             assert number in behind, (link, number)
 
 
-@pytest.mark.parametrize("page", DOCS)
+@pytest.mark.parametrize("page", [page for page in DOCS if "/reference/" not in page])
 def test_a_page_says_what_it_is_for_and_then_how(page):
     """A heading, a sentence, and a command (or a program) before everything else."""
     title, nothing, purpose, *_ = PAGES[page].split("\n")
@@ -65,6 +76,30 @@ def test_a_page_says_what_it_is_for_and_then_how(page):
     before, _, _ = PAGES[page].partition("```")
     assert "\n## " not in before
     assert before.count("\n") <= 8
+
+
+#: Pages of figures that stand beside the guides.
+MEASURED = ("docs/measurements.md", "docs/papers.md")
+#: Guides that are longer, and why.
+LONGER = {
+    "docs/extending.md": "programs of two packages, which a test installs; half of it is code",
+    "docs/papers.md": "a reference: a row for each table of five papers",
+}
+
+
+@pytest.mark.parametrize("page", [page for page in DOCS if page.count("/") == 1])
+def test_a_guide_has_less_than_700_words(page):
+    """Its programs, tables and what they print included."""
+    words = len(re.findall(r"\S*\w\S*", PAGES[page]))
+    assert (words >= 700) == (page in LONGER), words
+
+
+def test_a_guide_has_no_measurements():
+    """No interval, and no block that was measured with a model."""
+    guides = [page for page in DOCS if page.count("/") == 1 and page not in MEASURED]
+    interval = re.compile(r"\(-?\d?\.\d+(?:–| to )-?\d?\.\d+\)")
+    assert [page for page in guides if interval.search(PAGES[page])] == []
+    assert [page for page in guides if "<!-- measured with" in PAGES[page]] == ["docs/demo.md"]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if code(PAGES[page], "python")])
@@ -82,8 +117,8 @@ def test_programs_import_what_there_is(page):
 
 
 def test_keys_of_a_verification_are_the_ones_explained():
-    page = PAGES["docs/verifying.md"]
-    section = page[page.index("## What a row gains") : page.index("## Does a higher")]
+    page = PAGES["docs/reference/output.md"]
+    section = page[page.index("## `verification`") :]
     around = {"revision", "verification", "signature", "visual", "posh"}  # made by others
     explained = set(re.findall(r"`(\w+)`", section))
     assert around < explained
@@ -94,7 +129,8 @@ def test_keys_of_a_verification_are_the_ones_explained():
 
 
 def test_commands_within_commands_of_a_scheduler_exist():
-    lines = [line for b in code(PAGE, "bash") for line in b.replace("\\\n", " ").splitlines()]
+    blocks = [block for page in RUNNING for block in code(page, "bash")]
+    lines = [line for b in blocks for line in b.replace("\\\n", " ").splitlines()]
     seen = 0
     for line in lines:
         for name in ("revise-captions", *(f"captions {name}" for name in names(COMMANDS))):
@@ -104,15 +140,14 @@ def test_commands_within_commands_of_a_scheduler_exist():
                 seen += 1
     assert seen >= 12
     known = set(re.findall(r'add\("(--[a-z-]+)"', PLAN.read_text()))
-    section = PAGE[PAGE.index("## 10 million") :]
-    asked = re.findall(r"python -m scripts\.bench\.plan_job ([^`]*)", section)
+    asked = re.findall(r"python -m scripts\.bench\.plan_job ([^`\n]*)", PLANNING)
     assert len(asked) >= 2
     for line in asked:
         assert set(OPTION.findall(line)) <= known
 
 
 def test_the_table_is_what_the_script_says():
-    table = PAGE[PAGE.index("<!-- plan -->") : PAGE.index("<!-- /plan -->")]
+    table = PLANNING[PLANNING.index("<!-- plan -->") : PLANNING.index("<!-- /plan -->")]
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()[3:]]
     assert len(rows) == 4
     for rate, *cells in rows:
@@ -128,7 +163,7 @@ def test_the_table_is_what_the_script_says():
 
 @pytest.mark.parametrize(("name", "tokens"), [("packed", "1380"), ("one prompt", "7906")])
 def test_the_bounds_are_what_the_script_says(name, tokens):
-    row = next(line for line in PAGE.splitlines() if line.startswith(f"| {name}"))
+    row = next(line for line in PLANNING.splitlines() if line.startswith(f"| {name}"))
     rate, hours = (float(cell) for cell in row.split("|")[2:4])
     found = planned("--teraflops", "400", "--tokens", tokens)
     assert (found["rate_of_one_gpu"], found["rate_is"], found["hours"]) == (rate, "a bound", hours)

@@ -136,9 +136,10 @@ def test_every_command_is_in_the_readme():
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors that GitHub makes of a page's headings."""
+    """The anchors that GitHub makes of a page's headings, and the site of documented objects."""
     headings = re.findall(r"(?m)^#+ (.*)$", page.read_text(encoding="utf-8"))
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    of_headings = {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+    return of_headings | set(re.findall(r"(?m)^::: (revise_captions[\w.]*)$", page.read_text()))
 
 
 @pytest.mark.parametrize("page", EVERY_PAGE)
@@ -228,7 +229,7 @@ def test_keys_of_a_sentence_are_the_ones_explained():
     verdict = Verdict(0.9, assessable=True)
     judged = (Sentence(Span(0, 2), verdict, verdict),)
     made = to_json(Revision("A.", "A.", judged, expert="picturebook"))
-    page = PAGES["docs/revising.md"]
+    page = PAGES["docs/reference/output.md"]
     table = page[page.index("| key |") : page.index("`signature` is the digest")]
     cells = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
     keys = set(re.findall(r"`(\w+)`", " ".join(cells)))
@@ -241,7 +242,7 @@ def test_keys_of_a_sentence_are_the_ones_explained():
 
 
 def test_training_row_of_the_pages_is_one():
-    (row,) = code(PAGES["docs/fine-tuning.md"], "json")
+    (row,) = code(PAGES["docs/training-data.md"], "json")
     example = parse(json.loads(row))
     texts = [s.span.of(example.caption) for s in example.sentences]
     assert texts == ["A cat.", "It sleeps."]
@@ -321,7 +322,7 @@ def test_figures_land_in_the_files_and_nothing_else_changes(tmp_path):
         original = (ROOT / name).read_text(encoding="utf-8")
         assert original.startswith(before)
         assert original.endswith(after)
-    summary = once["docs/demo.md"]
+    summary = once["docs/measurements/bundled.md"]
     auc = found["test"]["critic"]["roc_auc"]
     assert f"| critic: ROC-AUC | {auc[0]:.3f} ({auc[1]:.3f}–{auc[2]:.3f}) |" in summary
     assert "| ≥ 0.99 / ≥ 0.975: missed (ordinary and compositional) |" in summary

@@ -14,7 +14,7 @@ POSH = PAGES["docs/posh.md"]
 
 def test_the_verification_of_the_demo_is_a_block():
     """`showcase` writes it; its counts are those of the same run as the demo's table."""
-    text = PAGES["docs/verifying.md"]
+    text = PAGES["docs/measurements/verifying.md"]
     block = re.search(r"<!-- verify -->\n```\n(.*?)```\n", text, re.DOTALL)[1]
     assert re.fullmatch(
         r"Preservation +[\d.]+ % \[.*\]  of \d+ unflagged claims\n"

@@ -66,7 +66,7 @@ def test_figures_are_chosen_by_name_with_their_tests():
 def test_the_pages_show_the_commands_that_are_run():
     commands = [f"python {showcase.GENERATE}", f"captions rate {showcase.RATE}"]
     for name, page in (("rate", "leaderboards"), ("metric", "metrics")):
-        text = re.sub(r"\s*\\\n\s*", " ", PAGES[f"docs/{page}.md"])
+        text = re.sub(r"\s*\\\n\s*", " ", PAGES[f"docs/measurements/{page}.md"])
         assert f"<!-- {name} -->" in text
         assert [command for command in commands if command not in text] == []
         commands.append(f"captions evaluate-metric {showcase.EVALUATE}")

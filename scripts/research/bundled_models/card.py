@@ -157,7 +157,7 @@ def loop_card(found: Mapping[str, Any]) -> str:
 
 
 def summary_card(found: Mapping[str, Any]) -> str:
-    """The few figures of both cards that docs/demo.md shows, in Markdown; what misses says so."""
+    """The figures of both cards that docs/measurements/bundled.md shows; what misses says so."""
     critic = [found[split]["critic"] for split in SPLITS]
     loops = [found[split]["loop"] for split in SPLITS]
     own = [runs["bundled critic, bundled reviser"] for runs in loops]
@@ -244,7 +244,7 @@ def blocks(found: Mapping[str, Any]) -> dict[str, str]:
     """What belongs between the marks, by file of the checkout."""
     origin = _origin(found)
     return {
-        "docs/demo.md": summary_card(found),
+        "docs/measurements/bundled.md": summary_card(found),
         "critic/bundled/README.md": f"{critic_card(found)}\n\n{origin}",
         "reviser/bundled/README.md": f"{loop_card(found)}\n\n{origin}",
     }
@@ -292,7 +292,9 @@ def _target(key: str) -> str:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Measure nothing: take an earlier run's figures.json.",
 )
-@click.option("--write", is_flag=True, help="Also into docs/demo.md and the model cards.")
+@click.option(
+    "--write", is_flag=True, help="Also into docs/measurements/bundled.md and the model cards."
+)
 def main(
     critic: str,
     reviser: str,

@@ -44,9 +44,10 @@ def write_blocks(path: Path, blocks: Mapping[str, str]) -> None:
 
 
 def pages(root: Path) -> list[Path]:
-    """README.md of the checkout at `root`, and pages and tutorials in docs; elsewhere none."""
+    """README.md of the checkout at `root`, and all pages in docs but notes; elsewhere none."""
     docs = root / "docs"
-    inner = [path for name in ("measurements", "tutorials") for path in docs.glob(f"{name}/*.md")]
+    folders = ("measurements", "reference", "tutorials")
+    inner = [path for name in folders for path in docs.glob(f"{name}/*.md")]
     return [*root.glob("README.md"), *sorted(docs.glob("*.md")), *sorted(inner)]
 
 
