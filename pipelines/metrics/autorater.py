@@ -14,7 +14,7 @@ import numpy as np
 
 from revise_captions.benchmarks.types import Example
 from revise_captions.pipelines.metrics.estimates import Figure, from_resamples
-from revise_captions.pipelines.metrics.scores import Scores
+from revise_captions.pipelines.metrics.score_table import Scores
 from revise_captions.records import Label
 from revise_captions.stats.classification import HALF
 from revise_captions.stats.correlations import Kind, correlation, row_correlations

@@ -6,6 +6,9 @@
     floor:cider     pycocoevalcap CIDEr; document frequencies from this benchmark's references
     floor:graph-f1  F1 of this project's scene graphs against the union of all references': SPICE
                     (Anderson et al. 2016) without synonyms
+    floor:spice-like[=DIR]
+                    the same with WordNet's synonyms, as SPICE has them; like SPICE, not SPICE: the
+                    parser and its rules are this project's. DIR holds WordNet's index files
 
 Tokens for METEOR and CIDEr are NLTK's Treebank tokens, lower-cased, without punctuation (COCO's own
 tokenizer needs Java). None looks at the image; a caption without references has no score.
@@ -24,6 +27,8 @@ from revise_captions.benchmarks.types import Example
 from revise_captions.errors import UserError
 
 NO_REFERENCES = "no references"
+#: Not among `BASELINES`, which need no data of their own.
+SPICE_LIKE = "floor:spice-like"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +97,53 @@ def _words(text: str) -> list[str]:
 
 
 def graph_f1(examples: Sequence[Example]) -> list[float]:
-    from revise_captions.graphs.parse import parse
-    from revise_captions.graphs.triples import convention, f1, tuples
+    from revise_captions.graphs.triples import f1, tuples
 
-    texts = list(dict.fromkeys(t for e in examples for t in (e.caption, *e.references)))
-    graphs = zip(texts, parse(texts), strict=True)
-    found = {text: tuples(convention(graph)).all for text, graph in graphs}
+    found = {text: tuples(triples).all for text, triples in _triples(examples).items()}
     return [
         f1(found[e.caption], frozenset().union(*(found[r] for r in e.references))) for e in examples
     ]
+
+
+def _triples(examples: Sequence[Example]) -> dict[str, list[tuple[str, ...]]]:
+    """The graphs of captions and references, in annotators' notation."""
+    from revise_captions.graphs.parse import parse
+    from revise_captions.graphs.triples import convention
+
+    texts = list(dict.fromkeys(t for e in examples for t in (e.caption, *e.references)))
+    graphs = zip(texts, parse(texts), strict=True)
+    return {text: convention(graph) for text, graph in graphs}
+
+
+def spice_like(examples: Sequence[Example], folder: str) -> tuple[dict[str, float | None], str]:
+    """`floor:graph-f1` with WordNet's synonyms.
+
+    Args:
+        examples: Captions with references.
+        folder: With WordNet's files; "": where it is usually installed.
+
+    Returns:
+        Scores by caption, None without references; and what computed them.
+
+    Raises:
+        UserError: WordNet, or the parser's package, is not installed.
+    """
+    from revise_captions.graphs.synonyms import combined, find_wordnet, synonym_f1
+
+    wordnet = find_wordnet(folder)
+
+    def score(judged: Sequence[Example]) -> list[float]:
+        found = _triples(judged)
+        return [
+            synonym_f1(
+                combined(found[e.caption], wordnet),
+                combined([t for r in e.references for t in found[r]], wordnet),
+            )
+            for e in judged
+        ]
+
+    scores, made = _scored(SPICE_LIKE, Baseline("spacy", "posh", score), examples)
+    return scores, f"{made}, WordNet {wordnet.digest}"
 
 
 BASELINES: Mapping[str, Baseline] = {
@@ -118,7 +161,16 @@ def baseline(name: str, examples: Sequence[Example]) -> tuple[dict[str, float | 
     Raises:
         UserError: The package is not installed.
     """
-    known = BASELINES[name]
+    scores, made = _scored(name, BASELINES[name], examples)
+    if name == "floor:meteor":
+        made += " with WordNet" if _wordnet() else " without WordNet"
+    return scores, made
+
+
+def _scored(
+    name: str, known: Baseline, examples: Sequence[Example]
+) -> tuple[dict[str, float | None], str]:
+    """Scores by caption, None without references, and the package that computed them."""
     try:
         import_module(known.package)
     except ImportError:
@@ -129,7 +181,4 @@ def baseline(name: str, examples: Sequence[Example]) -> tuple[dict[str, float | 
     values = known.scores(judged) if judged else []
     scores: dict[str, float | None] = {e.id: None for e in examples}
     scores.update((e.id, value) for e, value in zip(judged, values, strict=True))
-    made = f"{known.package} {version(known.package)}"
-    if name == "floor:meteor":
-        made += " with WordNet" if _wordnet() else " without WordNet"
-    return scores, made
+    return scores, f"{known.package} {version(known.package)}"

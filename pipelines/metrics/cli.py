@@ -24,7 +24,8 @@ predicted error spans, or the output of revise-captions. A score of null means â
 \b
 Floors, the trivial baselines that a metric has to beat: length, position, digits (from the captions
 alone); bleu, rouge-l, meteor, cider, graph-f1 (against references); numbers=FILE (numbers in chart
-captions that OCR does not find in the image).
+captions that OCR does not find in the image); spice-like[=DIR] (graph-f1 with the synonyms of
+WordNet, from DIR or where it is installed).
 
 \b
 Metrics that are computed here: metric:NAME or metric:NAME=MODEL, for example metric:posh,

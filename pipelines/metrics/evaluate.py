@@ -21,9 +21,11 @@ from revise_captions.pipelines.metrics import levels, systems
 from revise_captions.pipelines.metrics.agreement import agreement_level
 from revise_captions.pipelines.metrics.autorater import autorater_level
 from revise_captions.pipelines.metrics.estimates import Figure
+from revise_captions.pipelines.metrics.floors import all_floors
 from revise_captions.pipelines.metrics.options import EvaluationOptions
 from revise_captions.pipelines.metrics.preferences import preference_level, ratings_of
-from revise_captions.pipelines.metrics.scores import Scores, all_floors, read_scores
+from revise_captions.pipelines.metrics.score_table import Scores
+from revise_captions.pipelines.metrics.scores import read_scores
 from revise_captions.pipelines.metrics.spans import span_level
 from revise_captions.signature import signature
 from revise_captions.text.formatting import p_value, plural

@@ -21,7 +21,7 @@ from revise_captions.pipelines.metrics.estimates import (
     hits_of,
     tested,
 )
-from revise_captions.pipelines.metrics.scores import Scores
+from revise_captions.pipelines.metrics.score_table import Scores
 from revise_captions.stats import classification as sentences
 from revise_captions.stats import weighted_classification as weighted
 from revise_captions.stats.correlations import (

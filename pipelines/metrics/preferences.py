@@ -23,7 +23,7 @@ from revise_captions.pipelines.metrics.estimates import (
     tested,
 )
 from revise_captions.pipelines.metrics.levels import share_bounds
-from revise_captions.pipelines.metrics.scores import Scores
+from revise_captions.pipelines.metrics.score_table import Scores
 from revise_captions.stats.bradley_terry import (
     Battles,
     battles,

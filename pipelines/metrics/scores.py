@@ -16,11 +16,9 @@ sentence gets the lowest P(factual) of those that overlap it, and none if one of
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -43,72 +41,18 @@ from revise_captions.metrics.registry import (
     scored,
     scored_parts,
 )
+from revise_captions.pipelines.metrics.floors import floor, known_floors
+from revise_captions.pipelines.metrics.score_table import Scores, digest
 from revise_captions.posh.score_file import is_scored_pair, read_line
 from revise_captions.records import Span, kind_of_reason
 from revise_captions.signature import signature
 
 logger = logging.getLogger(__name__)
 
-#: Scores that need nothing but the captions. Of sentences, the later, the longer, and those with
-#: more numbers are held to be worse; of whole captions, the longer is held to be better. The
-#: directions are not fitted to anything.
-PLAIN = ("floor:length", "floor:position", "floor:digits")
-#: Floors that need more, and are named with it.
-GIVEN = ("floor:numbers=FILE",)
 #: Before the name of a metric of the registry, which may have an argument: `metric:posh=JUDGE`.
 METRIC = "metric:"
 NOT_THERE = "not in the file"
 NO_SENTENCE = "no judged sentence overlaps it"
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """A metric's scores; None where it could not judge.
-
-    Attributes:
-        source: Identifies the scores in the signature.
-        captions: By id.
-        sentences: By id and index.
-        reasons: Counts of why scores are missing.
-        threshold: The critic's, if stored with its answers.
-        of_captions: Whether sentence scores say anything about whole captions.
-        probabilities: Whether scores in [0, 1] are probabilities.
-        aspects: Of captions by one criterion, such as `mistakes`: by criterion and id.
-        counts: Of shares that are pooled over captions: by share and id.
-    """
-
-    name: str
-    source: str
-    captions: Mapping[str, float | None]
-    sentences: Mapping[tuple[str, int], float | None]
-    spans: Mapping[str, tuple[ScoredSpan, ...]]
-    reasons: Mapping[str, int]
-    threshold: float | None = None
-    of_captions: bool = True
-    probabilities: bool = True
-    omissions: Mapping[str, tuple[ScoredSpan, ...]] = field(default_factory=dict)
-    aspects: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
-    counts: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
-
-    @property
-    def scores_captions(self) -> bool:
-        """Whether it has scores for whole captions."""
-        return self.of_captions and bool(self.captions or self.sentences)
-
-    def caption(self, name: str, axis: str = "") -> float | None:
-        """The caption's score by a criterion, if there are such, or else its own, or else the mean
-        of its scored sentences."""
-        if axis in self.aspects:
-            return self.aspects[axis].get(name)
-        if name in self.captions:
-            return self.captions[name]
-        found = []
-        number = 0
-        while (name, number) in self.sentences:
-            found.append(self.sentences[name, number])
-            number += 1
-        known = [value for value in found if value is not None]
-        return sum(known) / len(known) if known else None
 
 
 def read_scores(
@@ -131,7 +75,7 @@ def read_scores(
             f"there is no score file {path}",
             hint=f"expected a file, NAME=FILE, {METRIC}NAME, or one of {', '.join(known_floors())}",
         )
-    return _joined(name, f"sha256 {_digest(Path(path))}", _entries(Path(path)), examples, column)
+    return _joined(name, f"sha256 {digest(Path(path))}", _entries(Path(path)), examples, column)
 
 
 def metric_input(example: Example, folder: Path) -> MetricInput:
@@ -200,88 +144,8 @@ def _of_sentences(
     return {(e.id, k): score for e, scores in found for k, score in enumerate(scores)}
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-
-
 def _entries(path: Path) -> Iterator[Entry]:
     return csv_rows(path) if path.suffix == ".csv" else rows(path)
-
-
-def known_floors() -> tuple[str, ...]:
-    from revise_captions.pipelines.metrics.baselines import BASELINES
-
-    return (*PLAIN, *BASELINES, *GIVEN)
-
-
-def all_floors(examples: Sequence[Example]) -> tuple[list[Scores], dict[str, str]]:
-    """All floors that need nothing but the benchmark, and why others are left out."""
-    found: list[Scores] = []
-    left_out: dict[str, str] = {}
-    for name in (n for n in known_floors() if n not in GIVEN):
-        try:
-            scores = floor(name, examples, Path())
-        except UserError as error:
-            left_out[name] = str(error)
-            continue
-        values = {*scores.captions.values(), *scores.sentences.values()} - {None}
-        if len(values) > 1:
-            found.append(scores)
-        elif values:
-            left_out[name] = "it gives everything the same score"
-        else:
-            left_out[name] = next(iter(scores.reasons), "there are no labeled sentences")
-    return found, left_out
-
-
-def floor(given: str, examples: Sequence[Example], folder: Path) -> Scores:
-    """Scores of a trivial baseline, from `PLAIN`, `baselines.BASELINES` or `GIVEN`."""
-    from revise_captions.pipelines.metrics import baselines
-
-    name, _, argument = given.partition("=")
-    if given in PLAIN:
-        return _plain(given, examples)
-    if given in baselines.BASELINES:
-        captions, source = baselines.baseline(given, examples)
-        return _of_floor(given, source, captions, {}, baselines.NO_REFERENCES)
-    if name == "floor:numbers" and argument:
-        from revise_captions.pipelines.metrics import number_floors
-
-        texts = number_floors.texts_of(examples, Path(argument), folder)
-        sentences = number_floors.not_found(examples, texts)
-        source = f"{number_floors.READER}, sha256 {_digest(Path(argument))}"
-        return _of_floor(name, source, {}, sentences, number_floors.NO_TEXT)
-    raise UserError(f"there is no {given}", hint=f"known are: {', '.join(known_floors())}")
-
-
-def _plain(given: str, examples: Sequence[Example]) -> Scores:
-    from revise_captions.pipelines.metrics.number_floors import digits
-
-    length = given == "floor:length"
-    if given == "floor:digits":
-        return _of_floor(given, "floor", {}, digits(examples), "")
-    sentences: dict[tuple[str, int], float | None] = {
-        (e.id, k): float(-len(s.span.of(e.caption)) if length else -k)
-        for e in examples
-        for k, s in enumerate(e.sentences)
-    }
-    captions: dict[str, float | None] = {}
-    if length:
-        captions = {e.id: float(len(e.caption.split())) for e in examples}
-    scores = _of_floor(given, "floor", captions, sentences, "")
-    return scores if length else replace(scores, of_captions=False)
-
-
-def _of_floor(
-    name: str,
-    source: str,
-    captions: Mapping[str, float | None],
-    sentences: Mapping[tuple[str, int], float | None],
-    why: str,
-) -> Scores:
-    missing = sum(v is None for v in (sentences or captions).values())
-    reasons = {why: missing} if missing else {}
-    return Scores(name, source, captions, sentences, {}, reasons, probabilities=False)
 
 
 def _joined(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from revise_captions.benchmarks.types import Example
 from revise_captions.metrics.protocol import ScoredSpan
 from revise_captions.pipelines.metrics.estimates import Figure, from_measured, tested
-from revise_captions.pipelines.metrics.scores import Scores
+from revise_captions.pipelines.metrics.score_table import Scores
 from revise_captions.records import Span
 from revise_captions.stats import span_agreement as spans
 from revise_captions.stats.paired_tests import compared_sums, measured_sums

@@ -18,7 +18,7 @@ from revise_captions.pipelines.metrics.estimates import (
     tested,
 )
 from revise_captions.pipelines.metrics.levels import RatedCaptions, caption_columns
-from revise_captions.pipelines.metrics.scores import Scores
+from revise_captions.pipelines.metrics.score_table import Scores
 from revise_captions.stats.bootstrap import weights
 from revise_captions.stats.correlations import (
     KINDS,

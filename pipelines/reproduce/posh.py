@@ -22,7 +22,8 @@ from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import HUMAN, Example, Item, Preference
 from revise_captions.metrics.protocol import ScoredSpan
 from revise_captions.metrics.registry import MetricOptions
-from revise_captions.pipelines.metrics.scores import Scores, of_metric, read_scores
+from revise_captions.pipelines.metrics.score_table import Scores
+from revise_captions.pipelines.metrics.scores import of_metric, read_scores
 from revise_captions.pipelines.metrics.spans import mistakes_of, omissions_of
 from revise_captions.pipelines.reproduce.table import (
     PAPER,

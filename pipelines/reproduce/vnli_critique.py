@@ -26,7 +26,7 @@ from revise_captions.critic.protocol import Critic, JudgeRequest
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.metrics.protocol import StoredImage
 from revise_captions.pipelines.metrics.autorater import KINDS, people_of, rater_of, shares
-from revise_captions.pipelines.metrics.scores import Scores
+from revise_captions.pipelines.metrics.score_table import Scores
 from revise_captions.pipelines.reproduce.table import (
     PAPER,
     Asked,

@@ -18,7 +18,8 @@ from revise_captions.benchmarks.types import CAPTION, Example
 from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
 from revise_captions.metrics.registry import MetricOptions, load_metric, metric_label
 from revise_captions.metrics.registry import scored as scored_by
-from revise_captions.pipelines.metrics.scores import METRIC, Scores, read_scores
+from revise_captions.pipelines.metrics.score_table import Scores
+from revise_captions.pipelines.metrics.scores import METRIC, read_scores
 from revise_captions.pipelines.stress.checks import CHECKS, Continuations
 from revise_captions.pipelines.stress.items import RatedItems
 from revise_captions.registry import METRICS, names, unknown

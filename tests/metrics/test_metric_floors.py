@@ -19,8 +19,9 @@ from revise_captions.metrics import load_metric, scored
 from revise_captions.pipelines.metrics import cli, number_floors
 from revise_captions.pipelines.metrics.baselines import BASELINES, baseline
 from revise_captions.pipelines.metrics.evaluate import as_text, evaluate
+from revise_captions.pipelines.metrics.floors import all_floors
 from revise_captions.pipelines.metrics.options import EvaluationOptions
-from revise_captions.pipelines.metrics.scores import all_floors, metric_input, read_scores
+from revise_captions.pipelines.metrics.scores import metric_input, read_scores
 from revise_captions.stats.correlations import correlation
 
 main = program(cli.evaluate_metric)

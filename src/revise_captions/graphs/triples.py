@@ -6,8 +6,7 @@ neither. The annotators' conventions differ from ours in a few places (`conventi
 Two scores: **set match** is the share of captions whose triples are exactly the gold ones; the
 **SPICE-style F1** (Anderson et al. 2016, equations 4 to 6) is that of the tuples `(object)`,
 `(object, attribute)`, `(subject, relation, target)`, averaged over captions, where two words count
-as the same if their lemmas do. SPICE also takes WordNet's synonyms for the same; this one does
-not, so that it can only be lower.
+as the same if their lemmas do. SPICE also takes WordNet's synonyms for the same: `synonyms` does.
 """
 
 from __future__ import annotations
