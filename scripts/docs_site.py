@@ -33,9 +33,9 @@ ADDED = {
     "scripts/README.md": "scripts.md",
     "datasets/picturebook/examples/contact-sheet.png": "contact-sheet.png",
 }
-#: The demo's report, where it was run before the site is built: a page to decide on, without a
-#: server.
-DEMO = "demo-out/report.html"
+#: The demo's report and its explorer, where it was run before the site is built: pages to decide
+#: on, without a server.
+DEMO, EXPLORER = "demo-out/report.html", "demo-out/explorer"
 _LINK = re.compile(
     r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?P<path>[^()\s#:]+)(?P<anchor>#[^)\s]*)?\)"
 )
@@ -89,8 +89,14 @@ def on_config(config: MkDocsConfig) -> None:
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
     demo = {DEMO: "demo-report.html"} if (ROOT / DEMO).exists() else {}
+    shown = sorted(path for path in (ROOT / EXPLORER).rglob("*") if path.is_file())
+    demo |= {str(path.relative_to(ROOT)): f"explorer/{_below(path)}" for path in shown}
     for source, place in (ADDED | demo).items():
         files.append(File.generated(config, place, abs_src_path=str(ROOT / source)))
+
+
+def _below(path: Path) -> str:
+    return path.relative_to(ROOT / EXPLORER).as_posix()
 
 
 def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> str:
@@ -105,6 +111,8 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> st
 
     if here == "demo.md" and files.get_file_from_path("demo-report.html") is not None:
         markdown += "\n[The demo's report, to look at and decide in](demo-report.html)\n"
+    if here == "demo.md" and files.get_file_from_path("explorer/index.html") is not None:
+        markdown += "\n[The explorer on the demo's run, without a server](explorer/index.html)\n"
 
     def moved(link: re.Match[str]) -> str:
         target = normpath(join(dirname(source), link["path"]))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from revise_captions.command_line.command import command
 from revise_captions.command_line.options import argument, option
 from revise_captions.command_line.printing import echo
-from revise_captions.command_line.shared import OUT, OUT_FILE, shared_option
+from revise_captions.command_line.shared import OUT, OUT_FILE, OUT_FOLDER, shared_option
+
+if TYPE_CHECKING:
+    from revise_captions.pipelines.explore.session import ExploreSession
 
 EPILOG = """
 \b
@@ -20,6 +23,7 @@ Examples:
   captions explore revised.jsonl --against other.jsonl  # two runs of the same captions
   captions explore revised.jsonl --decisions mine.jsonl  # keep decisions in a file of your own
   captions explore revised.jsonl --only needs_review     # what a person should look at
+  captions explore revised.jsonl --static page     # page/index.html, which needs no server
 """
 
 
@@ -51,6 +55,13 @@ class ExplorerOptions:
     image_field: str | None = shared_option("--image-field")
     caption_field: str | None = shared_option("--caption-field")
     image_root: Path | None = shared_option("--image-root")
+    static: Path | None = option(
+        None,
+        "Write the page into a new folder instead: it needs no server, and keeps decisions in the "
+        "browser, to be downloaded.",
+        metavar="FOLDER",
+        type=OUT_FOLDER,
+    )
     port: int = option(0, "Port to listen at; 0: a free one.", type=click.IntRange(0, 65535))
     open: bool = option(False, "Open the page in the browser.")
 
@@ -71,12 +82,12 @@ def explore(options: ExplorerOptions) -> None:
     OUT is only read. Decisions become the captions (`captions apply OUT DECISIONS NEW`), and are
     training data (`captions annotate import OUT DECISIONS --out data`).
     """
-    from revise_captions.errors import UserError
     from revise_captions.io.fields import Fields
     from revise_captions.pipelines.explore.index import RunFile
-    from revise_captions.pipelines.explore.server import ExploreServer, serve
     from revise_captions.pipelines.explore.session import ExploreOptions, open_session
 
+    if options.static is not None:
+        _check_static(options, options.static)
     named = (options.caption_field or "").split(",")
     captions = tuple(name.strip() for name in named if name.strip())
     run = RunFile(options.out, Fields(options.image_field, captions), options.group_by)
@@ -84,6 +95,41 @@ def explore(options: ExplorerOptions) -> None:
         run, options.against, options.decisions, options.image_root, options.apply_to
     )
     session = open_session(shown, lambda text: echo(text, err=True))
+    if options.static is not None:
+        _write(session, options, options.static)
+    else:
+        _serve(session, options)
+
+
+def _check_static(options: ExplorerOptions, folder: Path) -> None:
+    from revise_captions.errors import UserError
+    from revise_captions.io.writing import check_new_folder
+
+    for name, given in (("decisions", options.decisions), ("apply-to", options.apply_to)):
+        if given is not None:
+            raise UserError(
+                f"the page in {folder} keeps decisions in the browser, and none in {given}",
+                hint=f"leave out --{name}",
+            )
+    check_new_folder(folder)
+
+
+def _write(session: ExploreSession, options: ExplorerOptions, folder: Path) -> None:
+    from revise_captions.pipelines.explore.static import write_static
+    from revise_captions.text.formatting import plural
+
+    count = write_static(session, folder, options.only or "")
+    page = folder / "index.html"
+    echo(f"{plural(count, 'caption')} in {page}; decisions that are downloaded there:")
+    echo(f"  captions apply {options.out} decisions.jsonl {session.new}")
+    if options.open:
+        click.launch(str(page))
+
+
+def _serve(session: ExploreSession, options: ExplorerOptions) -> None:
+    from revise_captions.errors import UserError
+    from revise_captions.pipelines.explore.server import ExploreServer, serve
+
     try:
         server = ExploreServer(session, options.port)
     except OSError as error:

@@ -134,6 +134,12 @@ class ExploreSession:
         (count,) = self.index.db.execute(f"{query} USING (name)").fetchone()
         return int(count)
 
+    def left_of(self, number: int) -> tuple[bool, float]:
+        """Whether a caption needs review, and how many of its sentences are likely wrong."""
+        query = "SELECT review, gain FROM captions WHERE id = ?"
+        review, gain = self.index.db.execute(query, [number]).fetchone()
+        return bool(review), float(gain)
+
     def others(self, number: int) -> tuple[str, list[ReportRow], list[int]]:
         """The other captions of a caption's image: the image as `Query.same` names it, some of
         them, and their numbers."""

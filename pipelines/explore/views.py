@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from revise_captions.pipelines.explore.session import ExploreSession, of_chart
 from revise_captions.pipelines.report.cards import (
     Deciding,
     as_jpeg,
+    deciding_here,
     deciding_of,
     has_boxes,
     render_card,
@@ -30,31 +32,65 @@ from revise_captions.pipelines.report.page import FORMAT, TEMPLATES, report_valu
 from revise_captions.pipelines.report.ranking import SORTS
 from revise_captions.pipelines.report.sample import ReportRow
 
+#: The folder of images beside a page that is not served.
+IMAGES = "images"
+
 
 class ExploreViews:
-    """Renders pages of a session. Called by one thread at a time, under the session's lock."""
+    """Renders pages of a session. Called by one thread at a time, under the session's lock.
 
-    def __init__(self, session: ExploreSession) -> None:
-        self.session = session
+    Pages that are not `served` need nobody to answer them: they hold every caption, their script
+    chooses and keeps decisions, and images lie beside them, in `IMAGES`.
+    """
+
+    def __init__(self, session: ExploreSession, *, served: bool = True) -> None:
+        self.session, self.served = session, served
         self.title = Path(session.index.run.path).name
         self.templates = templates()
         self.scripts = (asset("page.js"), asset("records.js", TEMPLATES))
 
     def captions(self, query: Query) -> str:
         """The page of captions that a query asks for."""
-        session, about = self.session, self.session.index.about
-        found = find(session.index, query)
+        found = find(self.session.index, query)
         page = min(query.page, found.pages)
+        links = {
+            "previous": _link(replace(query, page=page - 1)),
+            "next": _link(replace(query, page=page + 1)),
+        }
+        values = self._values(query, found.ids, found.total)
+        return self._rendered(values | links | {"page": page, "pages": found.pages})
+
+    def all_captions(self, only: str = "") -> str:
+        """One page of all captions; `only` is one of `ONLY`, with which it begins, or ""."""
+        found = self.session.index.db.execute("SELECT id FROM captions ORDER BY id")
+        ids = [number for (number,) in found]
+        values = self._values(Query(sort="gain" if only else "", only=only), ids, len(ids))
+        return self._rendered(values | {"page": 1, "pages": 1})
+
+    def _rendered(self, values: dict[str, Any]) -> str:
+        return render_page(
+            self.templates,
+            "explore.html.j2",
+            values,
+            *self.scripts,
+            served=self.served,
+            beside=not self.served,
+        )
+
+    def _values(self, query: Query, ids: Sequence[int], total: int) -> dict[str, Any]:
+        """What the page of these captions shows."""
+        session, about = self.session, self.session.index.about
         sorts = dict(SORTS) | {"gain": "most to gain first"}
         offered = {"differs": [], **about["offered"]}
         comparison = session.comparison
-        if comparison is not None:
+        if comparison is not None and self.served:
             sorts["different"] = "most different first"
             offered["differs"] = [
                 (name, comparison.how[name]) for name in HOW if comparison.how[name]
             ]
-        values = {
+        return {
             "title": self.title,
+            "signature": about["signature"],
             "unreadable": about["unreadable"],
             "decisions": session.decisions.path.name,
             "comparison": comparison,
@@ -63,20 +99,15 @@ class ExploreViews:
             "offered": offered,
             "how": HOW,
             "query": asdict(query),
-            "served": True,
-            "decided": len(session.decisions.rows),
+            "served": self.served,
+            "decided": len(session.decisions.rows) if self.served else 0,
             "left": session.left(),
             "new": session.new,
             "only": ONLY,
             "all_count": sum(count for _, count in about["offered"]["outcome"]),
-            "total": found.total,
-            "cards": [self._card(number) for number in found.ids],
-            "page": page,
-            "pages": found.pages,
-            "previous": _link(replace(query, page=page - 1)),
-            "next": _link(replace(query, page=page + 1)),
+            "total": total,
+            "cards": [self._card(number) for number in ids],
         }
-        return render_page(self.templates, "explore.html.j2", values, *self.scripts, served=True)
 
     def figures(self) -> str:
         """The report of the whole run, without its records."""
@@ -89,8 +120,9 @@ class ExploreViews:
             "summary": about["summary"],
         }
         values = report_values(figures, (), self.templates, without=("records",))
+        values |= {"back": "./" if self.served else "index.html", "served": self.served}
         return render_page(
-            self.templates, "report.html.j2", values | {"back": "./"}, self.scripts[0], served=True
+            self.templates, "report.html.j2", values, self.scripts[0], served=self.served
         )
 
     def _card(self, number: int) -> Markup:
@@ -106,27 +138,38 @@ class ExploreViews:
     def _shown(self, number: int) -> Markup:
         session = self.session
         stored = session.stored(number)
-        image = reading = None
+        row, image, reading, left = stored.row, None, None, None
+        others = session.others(number)
+        if not self.served:
+            others, left = ("", *others[1:]), session.left_of(number)
         if session.has_picture(stored):
-            at = f"image/{number}"
-            image = {"uri": at, "large": f"{at}/large", "width": None}
-            if has_boxes(stored.row):
-                image = {"uri": f"{at}/marked", "large": f"{at}/large/marked", "width": None}
-            if of_chart(stored.row):
+            image = self._image(number, row)
+            if of_chart(row) and self.served:
                 reading = {"tables": f"tables/{number}"}
+            elif of_chart(row):
+                row = session.with_chart(number)
         beside = []
         if session.comparison is not None and stored.row.revision is not None:
             beside = sentence_pairs(session.index, session.comparison, number)
         return render_card(
             self.templates,
-            stored.row,
+            row,
             number,
             image,
-            decide=partial(self._deciding, stored.row),
+            decide=partial(self._deciding if self.served else deciding_here, stored.row),
             beside=beside,
             reading=reading,
-            others=session.others(number),
+            others=others,
+            left=left,
         )
+
+    def _image(self, number: int, row: ReportRow) -> dict[str, str | None]:
+        if not self.served:
+            at = f"{IMAGES}/{number}"
+            return {"uri": f"{at}.jpg", "large": f"{at}-large.jpg", "width": None}
+        at = f"image/{number}"
+        marked = "/marked" if has_boxes(row) else ""
+        return {"uri": f"{at}{marked}", "large": f"{at}/large{marked}", "width": None}
 
     def tables(self, number: int) -> str:
         """What was read in a caption's chart. Raises `LookupError` or `BadRecord`."""

@@ -112,7 +112,7 @@ def render_cards(environment: Environment, rows: Iterable[ReportRow]) -> tuple[l
     rows = list(rows)
     images = _embedded([shown_picture(row) for row in rows])
     for number, (row, image) in enumerate(zip(rows, images, strict=True), 1):
-        decide = partial(_decided_here, row)
+        decide = partial(deciding_here, row)
         text = render_card(environment, row, number, image, decide=decide)
         size += len(text.encode())
         if size > RECORDS_LIMIT:
@@ -132,6 +132,7 @@ def render_card(
     beside: Sequence[object] = (),
     reading: Mapping[str, str] | None = None,
     others: tuple[str, Sequence[ReportRow], Sequence[int]] = ("", (), ()),
+    left: tuple[bool, float] | None = None,
 ) -> Markup:
     """A record as HTML.
 
@@ -144,7 +145,10 @@ def render_card(
         beside: Sentences that another run sees otherwise.
         reading: Where a server has what was read in the chart (`tables`) and the image with the
             marks outlined that the notes are about (`marked`).
-        others: The image as the explorer names it, other captions of it, and their numbers.
+        others: The image as the explorer's server names it ("" without one), other captions of it,
+            and their numbers.
+        left: Whether it needs review, and how many of its sentences are likely wrong, where the
+            page's script chooses by that.
     """
     marks = list(_marks(row, decide))
     text = environment.get_template("record.html.j2").render(
@@ -162,11 +166,12 @@ def render_card(
         beside=beside,
         reading=reading,
         others=others,
+        left=left,
     )
     return Markup(text)
 
 
-def _decided_here(row: ReportRow, sentence: int) -> Deciding | None:
+def deciding_here(row: ReportRow, sentence: int) -> Deciding | None:
     """With the lines that each decision makes, as the page has no server to make them."""
     if (deciding := deciding_of(row, sentence)) is None or row.revision is None:
         return None

@@ -101,7 +101,7 @@ def report_values(
 ) -> dict[str, Any]:
     """What the report's template needs, without the panels in `without`."""
     data = ReportData(figures, list(rows), environment_)
-    return data.shared_values() | {"panels": rendered(data, without), "back": ""}
+    return data.shared_values() | {"panels": rendered(data, without), "back": "", "served": False}
 
 
 def templates() -> Environment:

@@ -68,6 +68,8 @@ def test_every_page_of_the_repository_is_on_the_site(site):
     built = {page.relative_to(site).with_suffix(".md") for page in site.rglob("*.html")}
     assert expected - built == set()
     made = {Path("demo-report.md")} if (ROOT / docs_site.DEMO).exists() else set()
+    if (ROOT / docs_site.EXPLORER).exists():
+        made |= {Path("explorer/index.md"), Path("explorer/figures.md")}
     assert built - expected == {Path("404.md")} | made
 
 

@@ -16,9 +16,16 @@
   const cards = all(".card", list);
   const texts = new Map(cards.map((card) => [card, card.textContent.toLowerCase()]));
   const filters = ["model", "kind", "reason"].filter((name) => tools.elements[name]);
+  const places = (card) => all("[data-sentence]", card);
+  const only = {
+    needs_review: (card) => card.dataset.review === "yes",
+    undecided: (card) => places(card).some((place) => !place.dataset.made),
+    decided: (card) => places(card).some((place) => place.dataset.made),
+  };
   let outcome = "";
   const fits = (card, wanted) => (!outcome || card.dataset.outcome === outcome)
     && texts.get(card).includes(wanted)
+    && (only[tools.elements.only?.value]?.(card) ?? true)
     && filters.every((name) => {
       const value = tools.elements[name].value;
       const own = name === "model" ? [card.dataset.model] : JSON.parse(card.dataset[name]);
@@ -35,7 +42,7 @@
   };
   const order = () => {
     const by = tools.elements.sort.value;
-    const value = (card) => (by === "changed" ? -1 : 1) * Number(card.dataset[by]);
+    const value = (card) => (["changed", "gain"].includes(by) ? -1 : 1) * Number(card.dataset[by]);
     const sorted = by ? [...cards].sort((a, b) => value(a) - value(b)) : cards;
     list.append(...sorted);
   };
@@ -51,6 +58,11 @@
     for (const chip of all(".chip")) chip.addEventListener("click", () => pick(chip));
     search.addEventListener("input", show);
     tools.addEventListener("change", () => { order(); show(); });
+    // What the address names, "Go there" among it, is shown whatever is filtered.
+    addEventListener("hashchange", () => {
+      const card = cards.find((found) => `#${found.id}` === location.hash);
+      if (card) { card.hidden = false; go(card); }
+    });
   }
 
   // Images, large.
@@ -127,6 +139,7 @@
     told.textContent = number ? `${number} decided` : "";
   };
   const madeHere = () => sentencesAll.filter((place) => place.dataset.made).length;
+  const leftHere = () => document.getElementById("left") ? sentencesAll.length - madeHere() : undefined;
   const paint = (place, decision) => {
     place.dataset.made = decision;
     for (const button of all("[data-decision]", place)) {
@@ -151,7 +164,7 @@
       try { localStorage.setItem(shelf, JSON.stringify(made)); } catch { /* kept in this page alone */ }
     }
     paint(place, decision);
-    if (!served) tell(madeHere());
+    if (!served) tell(madeHere(), leftHere());
     return true;
   };
   const edit = (place) => {
@@ -202,7 +215,8 @@
       if (found[0] === "edit") place.querySelector("textarea").value = found[1];
       paint(place, found[0]);
     }
-    tell(madeHere());
+    tell(madeHere(), leftHere());
+    if (tools.elements.only?.value) { order(); show(); }
     link.addEventListener("click", () => {
       link.href = URL.createObjectURL(new Blob(lines(), { type: "application/jsonl" }));
     });

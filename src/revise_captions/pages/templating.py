@@ -68,6 +68,7 @@ def render_page(
     values: Mapping[str, object],
     *scripts: str,
     served: bool = False,
+    beside: bool = False,
 ) -> str:
     """A page that extends `base.html.j2`, with the shared style.
 
@@ -77,11 +78,12 @@ def render_page(
         values: What it needs.
         scripts: The page's scripts; they become one.
         served: Whether the page may send requests to where it came from.
+        beside: Whether its images are files beside it.
     """
     style, script = asset("page.css"), "".join(scripts)
     return templates.get_template(name).render(
         values,
-        policy=content_policy(style, script, served=served),
+        policy=content_policy(style, script, served=served, beside=beside),
         style=Markup(style),
         script=Markup(script),
     )
@@ -91,10 +93,13 @@ def asset(name: str, folder: Path = _TEMPLATES) -> str:
     return (folder / name).read_text(encoding="utf-8")
 
 
-def content_policy(style: str, script: str = "", *, served: bool = False) -> str:
+def content_policy(
+    style: str, script: str = "", *, served: bool = False, beside: bool = False
+) -> str:
     """A content policy that allows exactly this style, this script and embedded images.
 
     A `served` page may also load images from its own origin, and send forms and requests there.
+    One with images `beside` it may load those, also from a folder, where pages have no origin.
     """
 
     def sha(text: str) -> str:
@@ -102,7 +107,7 @@ def content_policy(style: str, script: str = "", *, served: bool = False) -> str
 
     scripts = sha(script) if script else "'none'"
     own = "'self'" if served else "'none'"
-    images = "data: 'self'" if served else "data:"
+    images = "data: 'self'" if served else "data: 'self' file:" if beside else "data:"
     return (
         f"default-src 'none'; img-src {images}; style-src {sha(style)}; script-src {scripts}; "
         f"connect-src {own}; base-uri 'none'; form-action {own}"
