@@ -6,7 +6,7 @@ scores (files)       ─ joined by id ─────────┴─ figures 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,16 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
     return found
 
 
+#: Of the tables of single captioners: characters of the first column and of the others, and how
+#: many of these stand beside each other.
+_FIRST, _WIDTH, _ABREAST = 24, 27, 4
+_CHANCE = 0.05
+_APART = (
+    "* p < 0.05 against the first (paired permutation test, one by one); sizes and differences are "
+    "in the file of --json"
+)
+
+
 def _is_figures(head: bytes) -> bool:
     """Whether a file begins as the one that `evaluate` writes."""
     return head.startswith(b'{"benchmark": ') and b'"captions": ' in head
@@ -177,15 +187,47 @@ def _unscored(name: str, why: Mapping[str, int]) -> str:
 def _table(level: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
     lines = [f"{level}: {plain(axis)}"]
     for row in rows:
-        what = f"{row['name']} [{plain(row['subset'])}]" if row["subset"] else row["name"]
-        line = f"  {what:<40} {plain(row['metric']):<18} {_value(row)}  {row['rows']:>7,}"
+        if row["subset"]:
+            continue
+        line = f"  {row['name']:<40} {plain(row['metric']):<18} {_value(row)}  {row['rows']:>7,}"
         lines.append(line.rstrip() + (f"  {row['note']}" if row["note"] else ""))
         if row["p_value"] is not None:
             difference, low, high = row["difference"]
             between = _value({"value": difference, "low": low, "high": high})
             said = f"first − this {between}, {p_value(row['p_value'], row['least_p'])}"
             lines.append(f"  {'':<40} {said}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_by_subset([row for row in rows if row["subset"]])])
+
+
+def _by_subset(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One table of the figures of single captioners: a line for each, a column for each figure."""
+    found = {(row["subset"], row["name"], row["metric"]): row for row in rows}
+    columns = list(dict.fromkeys((name, metric) for _, name, metric in found))
+    lines: list[str] = []
+    for at in range(0, len(columns), _ABREAST):
+        part = columns[at : at + _ABREAST]
+        tops = (("" if k and part[k - 1][0] == name else name) for k, (name, _) in enumerate(part))
+        lines += ["", _cells("each captioner", tops)]
+        lines.append(_cells("", (plain(metric)[: _WIDTH - 2] for _, metric in part)))
+        for subset in dict.fromkeys(row["subset"] for row in rows):
+            own = [found.get((subset, *column)) for column in part]
+            lines.append(_cells(plain(subset)[:_FIRST], map(_cell, own)))
+    tested = any(row["p_value"] is not None for row in rows)
+    return [*lines, f"  {_APART}"] if tested else lines
+
+
+def _cells(first: str, cells: Iterable[str]) -> str:
+    return f"  {first:<{_FIRST}}{''.join(f'{cell:<{_WIDTH}}' for cell in cells)}".rstrip()
+
+
+def _cell(row: Mapping[str, Any] | None) -> str:
+    if row is None:
+        return ""
+    if row["value"] is None:
+        return "none"
+    between = "" if row["low"] is None else f" ({row['low']:.3f} to {row['high']:.3f})"
+    apart = row["p_value"] is not None and row["p_value"] < _CHANCE
+    return f"{row['value']:.3f}{between}{' *' if apart else ''}"
 
 
 def _value(row: Mapping[str, Any]) -> str:

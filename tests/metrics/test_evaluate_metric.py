@@ -301,6 +301,40 @@ def test_the_command_prints_and_writes(command, folder):
     }  # fmt: skip
 
 
+def figure(subset, name, metric, value, p_value=None):
+    low, high = (None, None) if value is None else (value - 0.1, value + 0.1)
+    return {
+        "level": "sentence", "axis": "pooled", "name": name, "metric": metric, "value": value,
+        "low": low, "high": high, "rows": 7, "note": "", "subset": subset, "p_value": p_value,
+        "least_p": 0.01, "difference": None if p_value is None else [0.1, 0.0, 0.2],
+    }  # fmt: skip
+
+
+def test_single_captioners_are_one_table():
+    """A line each, beneath the figures of all; a star where the test says apart, and why."""
+    figures = [figure("", "ROC-AUC", "critic", 0.9), figure("", "ROC-AUC", "length", 0.5, 0.02)]
+    for name, p_value in (("molmo", 0.3), ("vila\x1b", 0.04)):
+        figures.append(figure(name, "ROC-AUC", "critic", 0.8))
+        figures.append(figure(name, "ROC-AUC", "length", 0.6, p_value))
+        figures.append(figure(name, "macro-F1", "critic", None))
+    found = {
+        "benchmark": "b", "captions": 9, "preferences": 0, "unscored": {}, "left_out": {},
+        "figures": figures, "published": {}, "signature": "s",
+    }  # fmt: skip
+    table = as_text(found).split("\n\n")[2].split("\n")
+    assert [line.split("  ")[1] for line in table[:4]] == [
+        "each captioner", "", "molmo", "vilaU+001B",
+    ]  # fmt: skip
+    assert table[0].split()[2:] == ["ROC-AUC", "macro-F1"]
+    assert table[1].split() == ["critic", "length", "critic"]
+    assert "0.800 (0.700 to 0.900)" in table[2]
+    assert "0.600 (0.500 to 0.700) " in table[2]
+    assert "0.600 (0.500 to 0.700) *" in table[3]
+    assert [line.split()[-1] for line in table[2:4]] == ["none", "none"]
+    assert table[4].startswith("  * p < 0.05 against the first")
+    assert len({line.index("0.800") for line in table[2:4]}) == 1  # columns stand in columns
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
