@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import random
-import signal
-from itertools import count
 from pathlib import Path
 
 import pytest
 from commands import outcome
 from deciding import ALL, EDITED, decide
+from killed_runs import die_at_change
 from layout_inputs import COUNT, files_of, make, rows_of, texts
 
 from revise_captions.command_line.captions import main
@@ -97,18 +96,7 @@ def killed(step: int, *arguments: str) -> None:
     if child:
         os.waitpid(child, 0)
         return
-    left = count(step, -1)
-
-    def counted(call):
-        def counting(*given, **more):
-            if next(left) < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return call(*given, **more)
-
-        return counting
-
-    for name in ("link", "replace", "fsync", "unlink", "rmdir", "mkdir"):
-        setattr(os, name, counted(getattr(os, name)))
+    die_at_change(step)
     try:
         main(list(arguments))
     finally:

@@ -3,51 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import select
 import shlex
 import signal
 import subprocess
 import sys
 import time
 import zlib
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import write_input
+from killed_runs import SCRIPT, Runs, finish, start
 from PIL import Image
 
-SCRIPT = Path(__file__).parents[1] / "support/scripted_run.py"
 RECORDS = 700  # eleven windows
-
-
-def listen() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
-def start(
-    folder: Path, *arguments: str, stdin: bool = False, **environment: str
-) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, str(SCRIPT), *arguments],
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # whoever runs the tests in the background of a shell has them inherit a deaf ear
-        preexec_fn=listen,
-    )
-
-
-def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=550)
-    return process.returncode, out, err
 
 
 @pytest.fixture(scope="module")
@@ -80,39 +51,6 @@ def leftovers(folder: Path, name: str) -> list[str]:
     known = {f"{name}.{suffix}" for suffix in ("jsonl", "json", "html", *BESIDE)}
     own = (p.name for p in folder.iterdir() if p.name.lstrip(".").startswith(f"{name}."))
     return [found for found in own if found not in known]
-
-
-class Runs:
-    """Runs in processes of their own, forked off one that has imported everything."""
-
-    def __init__(self, folder: Path) -> None:
-        self.server = start(folder, "serve", stdin=True)
-        assert self.server.stdin is not None
-        assert self.server.stdout is not None
-        self.ask, self.answer = self.server.stdin, self.server.stdout
-
-    def run(self, arguments: list[str], kill_at: float | None = None) -> tuple[int, float]:
-        """Exit status and processor seconds. Kills once it has used so many of those, which, other
-        than seconds on the wall, say the same on a busy machine."""
-        self.ask.write(json.dumps({"arguments": arguments, "environment": {}}) + "\n")
-        self.ask.flush()
-        process = int(self.answer.readline())
-        while kill_at is not None and not select.select([self.answer], [], [], 0.002)[0]:
-            with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
-                if processor_seconds(process) >= kill_at:
-                    os.kill(process, signal.SIGKILL)
-                    break
-        status, seconds = self.answer.readline().split()
-        return int(status), float(seconds)
-
-    def close(self) -> None:
-        self.ask.close()
-        self.server.wait()
-
-
-def processor_seconds(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.mark.parametrize("kills", [5, pytest.param(60, marks=pytest.mark.slow)])

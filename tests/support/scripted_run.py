@@ -157,28 +157,45 @@ def _write_peak(path: str) -> None:
         file.write(str(peak_memory() // 1024))
 
 
-def serve() -> None:
-    """Forks a run for each line of standard input, `{"arguments": …, "environment": …}`.
+def serve(of: str) -> None:
+    """Forks a run for each line of standard input, `{"arguments": …, "folder": …, "change": …}`:
+    where it runs, and null or what `killed_runs.die_at_change` takes.
 
     Answers with its process id, then with its exit status (minus the signal that ended it) and the
     seconds of processor time that it took. What it prints goes to `printed`. Without the imports, a
     run's length is its work.
+
+    Args:
+        of: `revise-captions`, with these models, or `captions`.
     """
+    from killed_runs import die_at_change
+
+    from revise_captions.command_line import captions
     from revise_captions.pipelines.job import run  # noqa: F401
 
+    if of == "captions":
+        import duckdb  # noqa: F401
+        import pandas  # noqa: F401
+
+        from revise_captions.layouts import arrow_output  # noqa: F401
+        from revise_captions.pipelines.apply import in_place  # noqa: F401
+        from revise_captions.pipelines.select import run as select  # noqa: F401
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()
         if child == 0:
-            os.environ.update(request["environment"])
+            os.chdir(request["folder"])
             printed = os.open("printed", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(printed, 1)
             os.dup2(printed, 2)
-            main(request["arguments"])
+            if request["change"] is not None:
+                die_at_change(request["change"])
+            (captions.main if of == "captions" else main)(request["arguments"])
+            os._exit(0)
         print(child, flush=True)
         _, status, used = os.wait4(child, 0)
         print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, flush=True)
 
 
 if __name__ == "__main__":
-    serve() if sys.argv[1:] == ["serve"] else main()
+    serve(sys.argv[2]) if sys.argv[1:2] == ["serve"] else main()
