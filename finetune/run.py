@@ -6,6 +6,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
+from revise_captions.critic.checkpoints import CARD
 from revise_captions.finetune.config import TrainingSettings, require_limit
 from revise_captions.finetune.export.checkpoint import export, snapshot
 from revise_captions.finetune.optim.distributed import stop
@@ -73,6 +74,6 @@ def _finish(run: TrainingRun, out: Path) -> None:
     with averaged(run):
         if run.parallel.first:
             validate(run)
-            export(run, out)
+            run.folder.finish(lambda folder: export(run, folder), last=CARD)
             run.progress.seconds = time.monotonic() - run.began
             run.log("end", out=str(out), **asdict(run.progress))

@@ -53,7 +53,7 @@ def snapshot(run: TrainingRun, path: Path) -> None:
 
 
 def export(run: TrainingRun, out: Path) -> None:
-    """Writes the finished critic: adapter or weights, `critic.json`, and the model card."""
+    """Writes the finished critic into a new folder: adapter or weights, card, `README.md`."""
     snapshot(run, out)
     if run.wrapped is not None and run.settings.lora.merge:
         merge(run, out)
@@ -67,7 +67,6 @@ def merge(run: TrainingRun, out: Path) -> None:
     Merged in float32 from the unquantized base.
     """
     adapter = out / ADAPTER
-    shutil.rmtree(adapter, ignore_errors=True)
     adapter.mkdir()
     for file in sorted(out.glob("adapter_*")):
         file.rename(adapter / file.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,9 @@ from safetensors import SafetensorError
 from revise_captions.errors import UserError
 from revise_captions.finetune.optim.distributed import Parallel
 from revise_captions.io.writing import append_json_line, replacing
+
+#: Fills a folder, which it makes.
+Write = Callable[[Path], None]
 
 
 @dataclass(slots=True)
@@ -66,7 +69,8 @@ class RunFolder:
     def log(self, event: str, **values: Any) -> dict[str, Any]:
         """Appends one JSON line to the log."""
         line = {"event": event, "wall": round(time.monotonic() - self.began, 1), **values}
-        append_json_line(self.training / "log.jsonl", line)
+        with saving(self.training):
+            append_json_line(self.training / "log.jsonl", line)
         return line
 
     def save(self, state: dict[str, Any], name: str = "state.pt") -> None:
@@ -87,23 +91,44 @@ class RunFolder:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         return state
 
-    def export(self, name: str, write: Any) -> Path:
+    def export(self, name: str, write: Write) -> Path:
         """Has `write(folder)` fill a folder, then replaces `out/training/<name>` by it."""
-        target, draft = self.training / name, self.training / f"{name}.tmp"
-        old = self.training / f"{name}.old"
-        for leftover in (draft, old):
-            shutil.rmtree(leftover, ignore_errors=True)
+        target, old = self.training / name, self.training / f"{name}.old"
+        shutil.rmtree(old, ignore_errors=True)
+        draft = self._drafted(name, write)
+        if target.exists():
+            target.rename(old)
+        draft.rename(target)
+        shutil.rmtree(old, ignore_errors=True)
+        return target
+
+    def finish(self, write: Write, last: str) -> None:
+        """Has `write(folder)` fill a folder, then moves what is in it to `out`.
+
+        Args:
+            write: Fills a folder.
+            last: The file without which `out` is no result: it goes first and comes last.
+        """
+        draft = self._drafted("finished", write)
+        (self.out / last).unlink(missing_ok=True)
+        for made in sorted(draft.iterdir(), key=lambda path: (path.name == last, path.name)):
+            target = self.out / made.name
+            if target.is_dir():
+                shutil.rmtree(target)
+            made.rename(target)
+        draft.rmdir()
+
+    def _drafted(self, name: str, write: Write) -> Path:
+        """A folder in `out/training`, filled to its end. Raises UserError if the disk is full."""
+        draft = self.training / f"{name}.tmp"
+        shutil.rmtree(draft, ignore_errors=True)
         try:
             with saving(self.training):
                 write(draft)
         except UserError:
             shutil.rmtree(draft, ignore_errors=True)
             raise
-        if target.exists():
-            target.rename(old)
-        draft.rename(target)
-        shutil.rmtree(old, ignore_errors=True)
-        return target
+        return draft
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import pytest
 import tinyvlm
 import torch
 from finetuning import SMALL, command, paragraphs
+from killed_runs import files_up_to
 from safetensors.numpy import load_file
 from tinycritic import saved
 
@@ -45,6 +46,38 @@ def judged(critic, asked: list[JudgeRequest]) -> list[float]:
     found = [v for row in critic.judge(asked) for v in row]
     assert all(v.p_factual is not None for v in found), found
     return [v.p_factual for v in found if v.p_factual is not None]
+
+
+def critic_files(out: Path) -> dict[str, bytes]:
+    """What a training leaves, but what the time of day is in, and its own folder."""
+    made = {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    timed = ("training/", "README.md", "critic.json", "adapter/critic.json")
+    return {name: held for name, held in made.items() if not name.startswith(timed)}
+
+
+def test_merged_weights_that_find_no_room_are_no_critic_until_resumed(data, base, tmp_path):
+    """The last write is the largest: all of the base's weights, where a state is the adapter's."""
+    common = (
+        data, "--base", base, "--preset", "lora", "--epochs", 0, "--steps", 1, *SMALL, "--merge",
+        "--lora-rank", 1,
+    )  # fmt: skip
+    assert command(*common, "--out", tmp_path / "whole").exit_code == 0
+    expected = critic_files(tmp_path / "whole")
+    states = [path.stat().st_size for path in (tmp_path / "whole/training").rglob("*.*")]
+    weights, out = len(expected["model.safetensors"]), tmp_path / "out"
+    assert max(states) < 0.9 * weights
+    for share in (0.9, 0.99):
+        with files_up_to(int(share * weights)):
+            result = command(*common, "--out", out, *(["--resume"] if out.exists() else []))
+        assert result.exit_code == 2
+        *_, last, hint = result.output.splitlines()
+        assert last.startswith(f"captions finetune: {out / 'training'} cannot be written (")
+        assert hint == "  the previous save is intact: make room, then add --resume"
+        assert [path.name for path in out.iterdir()] == ["training"]
+        assert not list((out / "training").glob("*.tmp"))
+    assert command(*common, "--out", out, "--resume").exit_code == 0
+    assert critic_files(out) == expected
+    assert {p.name for p in out.iterdir()} == {p.name for p in (tmp_path / "whole").iterdir()}
 
 
 def test_an_adapter_and_its_merged_weights_are_the_same_critic(data, base, tmp_path):

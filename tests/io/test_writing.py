@@ -7,13 +7,15 @@ import os
 from pathlib import Path
 
 import pytest
+from killed_runs import files_up_to
 from output_files import rows, write_lines
 from PIL import Image
 
 from revise_captions.errors import Reason, UserError
 from revise_captions.io import writing
 from revise_captions.io.readers import open_source
-from revise_captions.io.rows import BadRow
+from revise_captions.io.rows import BadRow, dumps
+from revise_captions.io.writing import append_json_line
 from revise_captions.pipelines.output import writers
 from revise_captions.runs import journal, outputs
 
@@ -220,6 +222,18 @@ def test_what_another_program_changed_in_a_journal(folder):
             "j with different rows",
             "restore the old input, or start over with --force",
         )
+
+
+def test_a_log_grows_by_whole_lines(folder):
+    path, rows = folder / "log", [{"n": 1}, {"text": "é" * 40}, {"n": 3}]
+    append_json_line(path, rows[0])
+    whole = path.read_bytes()
+    with files_up_to(len(whole) + 20), pytest.raises(OSError, match="File too large"):
+        append_json_line(path, rows[1])
+    assert path.read_bytes() == whole == b'{"n": 1}\n'
+    for row in rows[1:]:
+        append_json_line(path, row)
+    assert path.read_text().splitlines() == [dumps(row) for row in rows]
 
 
 @pytest.mark.parametrize("call", ["pwrite", "fsync"])

@@ -231,9 +231,16 @@ def json_lines_writer(file: IO[bytes], *, flush: bool = False) -> Writer:
 
 
 def append_json_line(path: Path, value: object) -> None:
-    """Adds a line to a log, which may not be there yet."""
-    with path.open("ab") as file:
-        json_lines_writer(file).write(value)
+    """Adds a line to a log, which may not be there yet: all of it, or, on a full disk, nothing."""
+    line = dumps(value).encode() + b"\n"
+    with path.open("ab", buffering=0) as file:
+        end = file.tell()
+        try:
+            while line:
+                line = line[file.write(line) :]
+        except OSError:
+            file.truncate(end)
+            raise
 
 
 @contextmanager
