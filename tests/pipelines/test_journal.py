@@ -169,6 +169,24 @@ def test_forged_lines_with_a_right_checksum_are_an_error(tmp_path, body):
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        (b"3 d3 {}", "window 3: TypeError('no list of results')"),
+        (b'3 d3 [["7", {}]]', "window 3: TypeError('a result without a line')"),
+        (b"5 d5 []", "it has no window 3, but later ones"),
+        (b"three d3 []", "line 5: ValueError(\"invalid literal for int() with base 10: 'three'\")"),
+    ],
+)
+def test_what_is_wrong_with_a_forged_line_is_said(tmp_path, body, what):
+    path = filled(tmp_path / "j")
+    path.write_bytes(path.read_bytes() + forged(body))
+    with pytest.raises(UserError) as caught:  # noqa: SIM117
+        with Journal.open(path, SETTINGS, resume=True) as journal:
+            list(journal.results())
+    assert caught.value.message == f"{path} was changed by another program: {what}"
+
+
 @pytest.mark.parametrize("body", [b"", b"7", b"[]", b"{}", b'{"run_key": 1}', b"[" * 100_000])
 def test_a_forged_header_is_an_error(tmp_path, body):
     path = tmp_path / "j"

@@ -22,6 +22,8 @@ from revise_captions.text.content_words import content, content_keys, known_keys
         ("as", set()),
         ("kisses", {"kiss", "kisse"}),
         ("bigger", {"bigger", "bigg", "big"}),
+        ("flatter", {"flatter", "flatt", "flat"}),  # a letter more before the two that are alike
+        ("thinner", {"thin", "thinn"}),
         ("biggest", {"bigg", "big"}),
         ("mother", {"mother"}),
         ("zaxes", {"zaxes", "zaxe"}),
