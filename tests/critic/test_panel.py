@@ -251,6 +251,32 @@ def test_the_thresholds_of_experts_decide_which_rewrites_stand():
     assert [a.accepted for a in strict.sentences[0].attempts] == [False]
 
 
+class Quotes(ScriptedCritic):
+    """An expert of a part of sentences that says the same of all."""
+
+    part = "quoted text"
+
+
+@pytest.mark.parametrize(
+    ("own", "part", "expected"),
+    [
+        (0.3, 0.5, Verdict(0.3)),  # at its threshold a part is not refuted
+        (0.9, 0.5, Verdict(0.9)),
+        (None, 0.5, Verdict(None, Unscored.OUTSIDE_DOMAIN)),
+        (0.3, 0.4999, Verdict(0.3)),
+        (0.3, 0.25, Verdict(0.2)),  # scaled to the image's threshold; both object
+        (0.4, 0.25, Verdict(0.2, by="quotes")),  # at its own the image's expert does not
+        (0.9, 0.4999, Verdict(0.3999, by="quotes")),
+        (None, 0.25, Verdict(0.2, by="quotes")),
+    ],
+)
+def test_what_is_exactly_at_a_threshold_is_factual_to_it(own, part, expected):
+    outside = Verdict(None, Unscored.OUTSIDE_DOMAIN)
+    image = ScriptedCritic(default=outside if own is None else Verdict(own), threshold=0.4)
+    panel = PanelCritic({"image": image, "quotes": Quotes(default=Verdict(part), threshold=0.5)})
+    assert panel.judge([asked(SCENE)]) == [[expected] * 2]
+
+
 def test_settings_name_every_expert():
     first = Expert("first", ("small",), threshold=0.2)
     second = Expert("second", ("wide",), threshold=0.6)

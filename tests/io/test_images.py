@@ -153,6 +153,12 @@ def test_truncated_even_where_the_process_tolerates_it(monkeypatch):
     assert ImageFile.LOAD_TRUNCATED_IMAGES is True
 
 
+def icon() -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (16, 16), "red").save(file, "ICO")
+    return file.getvalue()
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -164,6 +170,8 @@ def test_truncated_even_where_the_process_tolerates_it(monkeypatch):
         (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "PostScript"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0", "git lfs pull"),
         (b"\0\0\0\x18ftypheic\0\0\0\0", "HEIC"),
+        (icon(), "ICO is not supported; convert it to PNG"),
+        (b"\0\0\1\0ftypavif" + b"\0" * 99, "a damaged AVIF"),
         (b"just words", "not an image format"),
         (b"\x89PNG\r\n\x1a\n" + b"\0" * 64, "PNG"),
     ],

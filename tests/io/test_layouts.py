@@ -284,6 +284,24 @@ def test_a_link_that_leads_nowhere_costs_its_own_row(tmp_path):
     assert [row.reason for row in bad] == [Reason.MISSING_CAPTION] * 2
 
 
+def test_an_icon_is_no_image_of_a_folder(tmp_path):
+    """It could never be read: neither it nor what stands beside it is a record."""
+    from PIL import Image
+
+    folder = tmp_path / "photos"
+    picture(folder / "b.jpg")
+    for name in ("a.txt", "b.txt"):
+        (folder / name).write_text("A bee.")
+    for name in ("a.ico", "c.ICO"):
+        Image.new("RGB", (16, 16)).save(folder / name, "ICO")
+    source = open_source(str(folder))
+    assert source.count() == 1
+    assert [row.data for row in source.rows()] == [{"file_name": "b.jpg", "txt": "A bee."}]
+    (folder / "b.jpg").unlink()
+    with pytest.raises(UserError, match="photos"):
+        open_source(str(folder))
+
+
 def test_images_in_folders_are_those_that_can_be_read():
     from PIL import Image
 

@@ -253,6 +253,8 @@ def _refuse_other_kinds(data: bytes) -> None:
             raise BadRecord(Reason.IMAGE_UNREADABLE, f"not an image but {name}")
     if data[4:8] == b"ftyp" and data[8:12] in (b"heic", b"heix", b"mif1", b"msf1"):
         raise BadRecord(Reason.IMAGE_UNREADABLE, "HEIC is not supported; convert it to JPEG or PNG")
+    if data.startswith(b"\0\0\1\0") and data[4:8] != b"ftyp":  # AVIF may begin so, too
+        raise BadRecord(Reason.IMAGE_UNREADABLE, "ICO is not supported; convert it to PNG")
 
 
 def _undecodable(data: bytes, error: Exception) -> BadRecord:
