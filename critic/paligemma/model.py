@@ -16,6 +16,7 @@ from revise_captions.critic.paligemma.sparse_last_layer import (
     sparsify_last_layer,
 )
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer, vocabulary_size
+from revise_captions.engines.transformers.cache_argument import with_cache
 
 if TYPE_CHECKING:
     import torch
@@ -262,15 +263,15 @@ def run_layers(
         (rows, n or length, hidden).
     """
     sparse = only is not None and is_sparse(model)
-    output: torch.Tensor = model.model.language_model(
+    language_model = model.model.language_model
+    output: torch.Tensor = language_model(
         inputs_embeds=embeds,
         attention_mask={
             "full_attention": mask,
             "sliding_attention": mask if sliding is None else sliding,
         },
         position_ids=positions.to(embeds.device),
-        past_key_values=cache,
-        use_cache=cache is not None,
+        **with_cache(language_model, cache),
         **({"only": only} if sparse else {}),
     ).last_hidden_state
     return output if sparse or only is None else at_places(output, only)

@@ -45,25 +45,25 @@ def _forward(
     hidden_states: torch.Tensor,
     position_embeddings: tuple[torch.Tensor, torch.Tensor],
     attention_mask: torch.Tensor,
-    past_key_values: Cache | None = None,
     only: torch.Tensor | None = None,
     **named: Any,
 ) -> torch.Tensor:
-    """Gemma 2's layer at the places `only`, shape (rows, n), of its input (rows, length, width)."""
+    """Gemma 2's layer at the places `only`, shape (rows, n), of its input (rows, length, width).
+
+    The cache is in `named`: `past_key_values` before transformers 5.24, `cache` since.
+    """
     if only is None:
         output: torch.Tensor = whole(
             layer,
             hidden_states,
             position_embeddings=position_embeddings,
             attention_mask=attention_mask,
-            past_key_values=past_key_values,
             **named,
         )
         return output
     normed = layer.input_layernorm(hidden_states)
-    attended = _attended(
-        layer.self_attn, normed, position_embeddings, attention_mask, past_key_values, only
-    )
+    cache = named.get("cache", named.get("past_key_values"))
+    attended = _attended(layer.self_attn, normed, position_embeddings, attention_mask, cache, only)
     states = at_places(hidden_states, only) + layer.post_attention_layernorm(attended)
     fed = layer.mlp(layer.pre_feedforward_layernorm(states))
     return states + layer.post_feedforward_layernorm(fed)

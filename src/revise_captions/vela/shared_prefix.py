@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from revise_captions.engines.transformers.cache_argument import with_cache
+
 if TYPE_CHECKING:
     import torch
 
@@ -175,8 +177,7 @@ def _run(
         input_ids=ids.to(device),
         attention_mask=torch.cat([before, mask], dim=1).to(device),
         position_ids=positions.to(device),
-        past_key_values=cache,
-        use_cache=cache is not None,
+        **with_cache(model, cache),
     )
     states: torch.Tensor = output.last_hidden_state
     return states.float()

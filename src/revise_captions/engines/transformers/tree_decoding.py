@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from revise_captions.engines.transformers.cache_argument import with_cache
 from revise_captions.engines.transformers.token_tree import TokenTree
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def decode(
 
     device = model.device
     cache = DynamicCache()  # of full layers: a sliding one would keep the last branch only
-    output = model(**inputs, past_key_values=cache, use_cache=True)
+    output = model(**inputs, **with_cache(model, cache))
     which = torch.tensor([t for t, tree in enumerate(trees) for _ in tree.leaves], device=device)
     leaves = torch.tensor([leaf for tree in trees for leaf in tree.leaves], device=device)
     paths = [path for tree in trees for path in tree.paths()]
@@ -59,8 +60,7 @@ def decode(
             input_ids=token[:, None],
             attention_mask=mask,
             position_ids=position,
-            past_key_values=cache,
-            use_cache=True,
+            **with_cache(model, cache),
         )
         token = output.logits[:, -1].argmax(-1).masked_fill(done, pad)
         done = done | torch.isin(token, stops)
