@@ -10,7 +10,13 @@ import numpy as np
 
 from revise_captions.pipelines.rating.autorater import REVISED, RatedCaptioners
 from revise_captions.stats.bootstrap import MIN_RECORDS
-from revise_captions.stats.error_correction import CorrectedShare, ErrorRates, as_written, pooled
+from revise_captions.stats.error_correction import (
+    CorrectedShare,
+    ErrorRates,
+    as_written,
+    pooled,
+    share_draws,
+)
 from revise_captions.stats.leaderboard import keys_of, resamples
 from revise_captions.text.formatting import plural
 
@@ -56,13 +62,15 @@ def _of_expert(
     top, bottom = (sums[:, own] for sums in ratings.sums("overall"))
     images = [image for image, mine in zip(ratings.images, own, strict=True) if mine]
     drawn = resamples(top, bottom, keys_of(images), replicates)
+    stream = crc32(expert.encode())
     for k, name in enumerate(ratings.captioners):
         size = float(bottom[k].sum())
         if name.endswith(REVISED) or size == 0:
             continue
-        share = as_written(float(top[k].sum()) / size, drawn[:, k], errors, crc32(expert.encode()))
+        said, judged = float(top[k].sum()) / size, int(np.count_nonzero(bottom[k]))
+        share = as_written(said, share_draws(said, drawn[:, k], judged, stream), errors, stream)
         if share is not None:
-            yield name, int(np.count_nonzero(bottom[k])), (share, size)
+            yield name, judged, (share, size)
 
 
 def with_corrected(

@@ -24,6 +24,7 @@ from revise_captions.stats.error_correction import (
     as_written,
     pooled,
     revised,
+    share_draws,
 )
 from revise_captions.text.formatting import percent, plural
 
@@ -86,6 +87,7 @@ def _corrected(name: str, sums: Sums, errors: ErrorRates | None) -> _Corrected |
         drawn[:, factual], judged, out=np.full(len(judged), np.nan), where=judged > 0
     )
     stream = crc32(name.encode())
+    said_drawn = share_draws(said, said_drawn, int(sums.nonzero[scored]), stream)
     before = as_written(said, said_drawn, errors, stream)
     after = revised(
         RevisedParts(said, *(float(total[COLUMN[part]]) for part in _PARTS)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from revise_captions.stats.error_correction import (
     CorrectedShare,
@@ -15,6 +16,7 @@ from revise_captions.stats.error_correction import (
     pooled,
     revised,
     rogan_gladen,
+    share_draws,
 )
 
 LARGE = 1e9
@@ -41,6 +43,18 @@ def test_the_interval_covers_both_samples():
     assert sure.high - sure.low == pytest.approx(2 * 1.96 * 0.01 / 0.7, rel=0.1)
     assert unsure.high - unsure.low > 2 * (sure.high - sure.low)
     assert as_written(0.5, drawn, rates(0.5, 0.45, size=30)) is None  # it tells nothing apart
+
+
+@pytest.mark.parametrize("said", [0.0, 1.0])
+def test_where_all_agree_the_interval_is_no_point(said):
+    """A critic without errors, 6 of 6 or 0 of 6: Jeffreys' interval, by SciPy."""
+    drawn = share_draws(said, np.full(1000, said), 6)
+    found = as_written(said, drawn, rates(1.0, 0.0))
+    hits = 6 * said
+    expected = stats.beta.ppf([0.025, 0.975], hits + 0.5, 6 - hits + 0.5)
+    assert found.value == said
+    assert found.low == pytest.approx(min(expected[0], said), abs=0.05)
+    assert found.high == pytest.approx(max(expected[1], said), abs=0.05)
 
 
 def test_revised_captions_by_hand():

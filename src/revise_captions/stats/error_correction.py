@@ -124,6 +124,20 @@ def rogan_gladen(said: Floats, true_kept: Floats, wrong_kept: Floats) -> Floats:
     return np.clip(found, 0, 1)
 
 
+def share_draws(said: float, drawn: Floats, units: int, stream: int = 0) -> Floats:
+    """Resamples of a share; where all units agree, which resampling shows no spread of, Jeffreys'.
+
+    Args:
+        said: The share.
+        drawn: The same in resamples over units, (replicates,).
+        units: Images or records.
+        stream: See `as_written`.
+    """
+    if 0 < said < 1:
+        return drawn
+    return MeasuredShare(said, units, units).draws(3 * stream + 3, len(drawn))
+
+
 def as_written(
     said: float, drawn: Floats, rates: ErrorRates, stream: int = 0
 ) -> CorrectedShare | None:
