@@ -11,6 +11,7 @@ hub = pytest.importorskip("huggingface_hub", reason="the extra `hub` is not inst
 
 CARDS = {
     "critic/bundled": ("transformers", "image-text-to-text", "apache-2.0"),
+    "critic/charts/bundled": ("revise-captions", "image-text-to-text", "apache-2.0"),
     "critic/charts/smollm2": ("peft", "text-generation", "apache-2.0"),
     "reviser/bundled": ("transformers", "text-generation", "apache-2.0"),
     "reviser/smollm2": ("peft", "text-generation", "apache-2.0"),
@@ -20,7 +21,7 @@ CARDS = {
 
 def test_every_folder_with_weights_has_a_card():
     weights = [*ROOT.glob("critic/**/*model.safetensors"), *ROOT.glob("reviser/**/*.safetensors")]
-    weights += ROOT.glob("src/**/meta.json")
+    weights += [*ROOT.glob("src/**/meta.json"), *ROOT.glob("critic/**/weights*.json")]
     assert {path.parent.relative_to(ROOT).as_posix() for path in weights} == set(CARDS)
 
 

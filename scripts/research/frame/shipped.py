@@ -93,7 +93,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "critic": lambda: _files("critic/bundled/*.safetensors", "critic/bundled/tokenizer.json"),
     "reviser": lambda: _files("reviser/bundled/model.safetensors") + _reviser_versions(),
     "chart critic": lambda: (
-        _files("critic/charts/bundled/*", "critic/charts/smollm2/*.safetensors")
+        _files("critic/charts/bundled/*.json", "critic/charts/smollm2/*.safetensors")
         + _version("critic/charts/critic.py")
     ),
     "text critic": lambda: _version("critic/text/critic.py"),
