@@ -33,6 +33,7 @@ from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.records import ImageRef, Span, Unscored
 from scripts.research.frame.blocks import write_to_pages
+from scripts.research.frame.figures import counted_share
 from scripts.research.frame.report import ROOT, write_option
 
 _SUFFIXES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
@@ -108,7 +109,7 @@ def main(data: Path, most: int, write: bool) -> None:
     """Print where `bundled` sends the images in DATA's collections and drawn scenes."""
     critic = load_critic("bundled", CriticOptions(Placement(device="cpu")))
     lines = [
-        "| images | number | own critic | charts | … unreadable | neither | wrong |",
+        "| images | number | own critic | charts | … unreadable | neither | wrong (95 %, exact) |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     sources = {name: (images(data / name, most), right) for name, right in COLLECTIONS.items()}
@@ -121,7 +122,7 @@ def main(data: Path, most: int, write: bool) -> None:
         wrong = sum(one != right for one in sent.values())
         lines.append(
             f"| {name} | {len(found)} | {count['own']} | {count['charts']} | {unread} "
-            f"| {count['neither']} | {wrong / len(found):.1%} |"
+            f"| {count['neither']} | {counted_share(wrong, len(found))} |"
         )
     print("\n".join(lines))
     if write:

@@ -105,9 +105,15 @@ def summary(name: str, scores: Sequence[ChartScore]) -> str:
     cells = [name, str(len(scores))]
     for key in ("f1", "precision", "recall", "rnss"):
         found = share_of(key, [getattr(one, key) for one in scores])
-        cells.append(f"{found.value:.3f}{spread(found.low, found.high)}")
+        digits = 4 if _is_point(found.low, found.high) else 3
+        cells.append(f"{found.value:.{digits}f}{spread(found.low, found.high, digits)}")
     cells.append(f"{sum(one.seconds for one in scores) / len(scores):.2f}")
     return "| " + " | ".join(cells) + " |"
+
+
+def _is_point(low: float | None, high: float | None) -> bool:
+    """Whether three digits would print an interval as one number."""
+    return low is not None and high is not None and f"{low:.3f}" == f"{high:.3f}"
 
 
 HEADER = "\n".join(

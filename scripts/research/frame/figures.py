@@ -86,6 +86,15 @@ def spread(low: float | None, high: float | None, digits: int = 3) -> str:
     return "" if low is None or high is None else f" ({low:.{digits}f}–{high:.{digits}f})"
 
 
+def counted_share(count: int, of: int) -> str:
+    """A share with its exact interval (Clopper and Pearson 1934), as pages print it; "–" of
+    nothing."""
+    if not of:
+        return "–"
+    low, high = exact_interval(count, of)
+    return f"{count} of {of}: {count / of:.3f}{spread(low, high)}"
+
+
 def as_table(figures: Iterable[ReportedFigure]) -> str:
     """Markdown: one row a figure."""
     rows = [["figure", "value", "floor", "published", "target"]]

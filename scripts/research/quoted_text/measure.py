@@ -18,8 +18,8 @@ from revise_captions.critic.text.critic import TextCritic, fix_of
 from revise_captions.io.decoding import ImageLimits, decode, reduced
 from revise_captions.reviser.fixes import FixReviser
 from revise_captions.reviser.protocol import RewriteRequest
-from scripts.research.chart_critic.read_rewrites import share
 from scripts.research.frame.blocks import page_with, write_blocks
+from scripts.research.frame.figures import counted_share
 from scripts.research.frame.report import ROOT, write_option
 from scripts.research.quoted_text.captions import (
     RIGHT,
@@ -125,7 +125,7 @@ def _borne_out(one: JudgedQuote) -> bool:
 
 def _share(part: Sequence[JudgedQuote], is_so: object) -> str:
     assert callable(is_so)
-    return share(sum(bool(is_so(one)) for one in part), len(part))
+    return counted_share(sum(bool(is_so(one)) for one in part), len(part))
 
 
 @click.command(help=__doc__)
