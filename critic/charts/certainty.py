@@ -17,10 +17,9 @@ from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, 
 from revise_captions.charts.claims.directions import directions_in
 from revise_captions.charts.claims.edits import with_fixes
 from revise_captions.charts.claims.grid import FoundMark, marks_of
-from revise_captions.charts.claims.mentions import NamedLabel, Number, fold, numbers_in, years_in
+from revise_captions.charts.claims.mentions import NamedLabel, Number, fold, numbers_in
 from revise_captions.charts.claims.sentence import all_labels, printed_numbers
 from revise_captions.charts.claims.vocabulary import STEADILY, STRONG, verb_of
-from revise_captions.critic.charts.support import absent_names
 from revise_captions.critic.charts.words import function_words, subject_stems, words_of
 from revise_captions.records import Box, Fix
 
@@ -53,11 +52,6 @@ _COMMON = function_words() | {"lot", "good", "bad", "fair", "high", "low", "yes"
 _FEW_MARKS = 3
 #: A share of the axis by which something rises or falls for certain.
 _CLEAR_CHANGE = 0.08
-#: Fewer words than this may be a heading, a list's number, or a row.
-_FEWEST = 5
-#: A row of empty cells in a word's place, as captioners write that do not stop.
-_RUN_ON = re.compile(r"\w\|{5,}")
-_LAYOUT = re.compile(r"^\s*[|#>*-]|[|*:]\s*$|\*\*|\n|\|[^|]+\|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,42 +299,3 @@ def _holds(check: ChartCheck) -> bool:
 
 #: Times the tolerance.
 _NEAR = 1.5
-
-
-def removal_doubts(sentence: str, foreign: bool, chart: ReadChart) -> list[str]:
-    """What speaks against removing a sentence.
-
-    Args:
-        sentence: What would be removed.
-        foreign: Whether it is about something that the chart does not show, rather than garbled.
-        chart: What was read.
-
-    Returns:
-        As `doubts`: a sentence goes for certain where it is long enough for one, no layout, and, if
-        it is foreign, none of its subject's words are in the image, or at most half of them, and it
-        has names or numbers that the image lacks.
-    """
-    if len(sentence.split()) < _FEWEST or (
-        _LAYOUT.search(sentence) and not _RUN_ON.search(sentence)
-    ):
-        return ["it may be a heading, a list's item, or a row"]
-    if not foreign:
-        return []
-    hard = bool(unprinted(sentence, chart) or absent_names(sentence, chart.charts, chart.lines))
-    subject = subject_stems(sentence)
-    shown = sum(fold(stem) in chart.letters for stem in subject)
-    if not shown and len(subject) >= _ABSENT:
-        return []
-    if len(subject) < _SUBJECT or 2 * shown > len(subject) or not hard:
-        return ["it may be a remark on the chart"]
-    return []
-
-
-def unprinted(sentence: str, chart: ReadChart) -> list[Number]:
-    """The numbers of a sentence that stand nowhere in the image."""
-    printed = printed_numbers(chart.charts, chart.lines)
-    return [n for n in numbers_in(sentence, years_in(sentence)) if n.value not in printed]
-
-
-#: Words for its subject that a sentence about something else has at least, and if all are absent.
-_SUBJECT, _ABSENT = 3, 2

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import TypeVar
 
 from PIL.Image import Image
 
@@ -39,8 +40,10 @@ from revise_captions.records import Rationale, Unscored, Verdict
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 #: Changes whenever the same reading could give another answer.
-VERSION = "charts-10"
+VERSION = "charts-11"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +150,6 @@ class ChartCritic:
         self._readings: ByImage[ChartReading] = ByImage()
         self._told = language is not None
 
-    def prepare(self, image: Image) -> None:
-        """Reads an image that will be judged soon. Any thread may call it."""
-        self.reading(image)
-
     def reading(self, image: Image) -> ChartReading:
         """What was read in the image, now or before."""
         found = self._readings.get(image)
@@ -160,9 +159,7 @@ class ChartCritic:
         """Whether each image is a chart, in some milliseconds where its colors are not those of
         one, else by OCR, which takes a second: in threads. A chart without a value is unreadable.
         """
-        with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-            found = ([one] for one in pool.map(self._accepted, images))
-            return [one for (one,) in reported("reading charts", found, len(images))]
+        return _of_each(images, self._accepted)
 
     def _accepted(self, image: Image) -> Acceptance:
         import numpy as np
@@ -181,7 +178,10 @@ class ChartCritic:
         self._readings.put(image, reading)
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
-        """One verdict per text asked about, in input order. All captions are judged together."""
+        """One verdict per text asked about, in input order. Images are read in threads, then all
+        captions are judged together."""
+        distinct = {id(request.image): request.image for request in requests}
+        _of_each([i for i in distinct.values() if self._readings.get(i) is None], self.reading)
         readings = [self.reading(request.image) for request in requests]
         both = list(zip(readings, requests, strict=True))
         asked = [_captions(request) if one.readable else {} for one, request in both]
@@ -207,12 +207,28 @@ class ChartCritic:
     def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         """What the chart shows in the place of what each sentence claims; "" where it decided by
         no claim."""
-        return [self._explained(request) for request in requests]
+        captions: dict[tuple[int, str], list[float]] = {}
+        found = []
+        for one in requests:
+            reading, key = self.reading(one.image), (id(one.image), one.text)
+            if key not in captions:
+                said = [span.of(one.text) for span in one.spans]
+                captions[key] = next(self._chances([(reading, said)])) if reading.readable else []
+            sentence, p = one.spans[one.index].of(one.text), captions[key]
+            found.append(
+                rationale_of(
+                    sentence, reading.charts, reading.lines, reading.places,
+                    p[one.index] if p else None,
+                )
+            )  # fmt: skip
+        return found
 
-    def _explained(self, request: ExplainRequest) -> Rationale:
-        reading = self.reading(request.image)
-        sentence = request.spans[request.index].of(request.text)
-        return rationale_of(sentence, reading.charts, reading.lines, reading.places)
+
+def _of_each(images: Sequence[Image], made: Callable[[Image], T]) -> list[T]:
+    """What is made of each image, in threads, as it is reported: reading one takes a second."""
+    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        found = ([one] for one in pool.map(made, images))
+        return [one for (one,) in reported("reading charts", found, len(images))]
 
 
 #: The index of a sentence, and what is judged in its place; None: the caption as it is.

@@ -31,14 +31,16 @@ _TOKEN = re.compile(r"\w+")
 #: How a whole sentence ends, and how one ends that was cut at a list's number or initial.
 _ENDS = re.compile(r"[.!?:;][\"')\]”’]*\s*$")
 _CUT = re.compile(r"^\W*\d{1,2}\.\s*$|(?:^|\s)(?:[A-Z]|vs|[Ii]ncl|[Rr]ep|[Dd]em)\.\s*$")
-#: Wording of sentences about the chart itself, and of reports from outside of it.
-_WORDING = tuple(
-    re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
-    for words in (
-        r"charts?|graph|table|data|axis|axes|figure|plot|bars?|lines?|legend|colou?rs?|dots?",
-        r"now|today|recent(?:ly)?|currently|last (?:year|week|month)|this (?:year|week|month)|week"
-        r"|ago|say|said|says|believe|think|feel|according to",
-    )
+#: Wording of sentences about the chart itself.
+OF_THE_CHART = re.compile(
+    r"\b(?:charts?|graph|table|data|axis|axes|figure|plot|bars?|lines?|legend|colou?rs?|dots?)\b",
+    re.IGNORECASE,
+)
+#: And of reports from outside of it.
+REPORTED = re.compile(
+    r"\b(?:now|today|recent(?:ly)?|currently|last (?:year|week|month)|this (?:year|week|month)|week"
+    r"|ago|say|said|says|believe|think|feel|according to)\b",
+    re.IGNORECASE,
 )
 
 
@@ -140,7 +142,7 @@ def _own(sentence: str, checks: Sequence[ChartCheck], text: ChartText) -> tuple[
             or not _ENDS.search(sentence)
             or bool(_CUT.search(sentence))
         ),
-        *(float(bool(wording.search(sentence))) for wording in _WORDING),
+        *(float(bool(one.search(sentence))) for one in (OF_THE_CHART, REPORTED)),
         float(is_foreign(sentence, text.words)),
         float(is_garbled(sentence)),
         _absent(sentence, text),

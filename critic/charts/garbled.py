@@ -10,6 +10,7 @@ import re
 from collections import Counter
 
 from revise_captions.charts.claims.sentence import LONGEST
+from revise_captions.charts.claims.vocabulary import DOWN, STRONG, UP, verb_of
 from revise_captions.critic.charts.words import chart_words, function_words
 
 _WORD = re.compile(r"\w+|&")
@@ -28,8 +29,13 @@ _RUNS = ((7, 2), (3, 3), (2, 4))
 _ALIKE = (5, 2)
 #: Characters that OCR-free text has no use for, and symbols in a row.
 _GLYPHS = re.compile(r"[|○�]|;&|([^\w\s.!?*…\-—–_])\1\1")
-#: "on0% of", "from191,000".
-_STUCK = re.compile(r"\b(?:on|of|the|from|in|at|to|by|with|than|and|for|is|was)\d")
+#: "on0% of", "from191,000", "they69%"; but "NO2", "may2020", "per1000" and "over50s".
+_JOINED = {word for word in function_words() if len(word) > 2} - {"may", "over", "per", "under"}
+_STUCK = re.compile(
+    rf"\b(?:on|of|in|at|to|by|is|number|people|rate|{'|'.join(sorted(_JOINED))})\d", re.IGNORECASE
+)
+#: What a number or word was lost from: "an, 88%", "to be..58%", "in other countries.66%".
+_LOST = re.compile(r"\b(?:an|the)[,;]|[a-z](?:\.\.\d|[.,;]\d+(?:\.\d+)?%)")
 _FUNCTION = r"for|with|by|from|is|are|was|were|has|have|had|and|or|which|an|the|than|into"
 #: What nothing follows, and what follows nothing: "has a for better", "between of".
 _MISPLACED = re.compile(
@@ -55,6 +61,11 @@ _ROW = re.compile(
 )
 #: "lower than Spain. is."; "is than".
 _STOPPED = re.compile(r"[a-z]{3,}\. [a-z]{1,4}\.?\s*$|\b(?:is|are|was|were|has|had) than\b")
+#: "Republicans are more likely than Republicans to agree."
+_SAME_GROUP = re.compile(
+    r"\b([A-Z]\w{3,})\b[^.;,]{0,40} (?:more|less) likely than \1\b"
+    r"(?! (?:aged?|from|in|of|over|under|who|with)\b)"
+)
 _THAN = re.compile(r"\b(?:than|versus) (?:that |those |the )?")
 _BETWEEN = re.compile(r"\bbetween (\w[^,.]*?) and \1\b(?![/-])", re.IGNORECASE)
 #: A word in lower case that no sign or abbreviation is part of.
@@ -74,6 +85,8 @@ def is_garbled(sentence: str) -> bool:
     patterns = (
         _GLYPHS,
         _STUCK,
+        _LOST,
+        _SAME_GROUP,
         _MISPLACED,
         _OPEN_END,
         _MOVED,
@@ -141,3 +154,33 @@ _SHORT = frozenset(
     ("al", "app", "art", "de", "do", "du", "en", "ex", "go", "he", "hi", "le", "led", "me", "mid",
      "mil", "my", "ok", "per", "ran", "she", "su", "tot", "un", "us", "var", "we", "wee", "ye")
 )  # fmt: skip
+
+
+_AMOUNT = (
+    r"[$€£]?(?P<{0}>\d[\d,]*(?:\.\d+)?)(?P<unit_{0}> ?%| (?:thousand|million|billion|trillion))?"
+)
+_HEDGES = r"(?:(?:just|about|around|over|nearly|almost|approximately|roughly) )*"
+#: A direction, and the next two numbers that it is told with, no other direction between.
+_FROM_TO = re.compile(
+    rf"\b(?P<way>{UP}|{DOWN})\b(?:(?!\b(?:{UP}|{DOWN})\b)[^;.])*?"
+    rf"\bfrom {_HEDGES}{_AMOUNT.format('first')}(?![-–\d])(?:,? in \S+)?,?"
+    rf" to {_HEDGES}{_AMOUNT.format('last')}(?![-–\d])",
+    re.IGNORECASE,
+)
+_RISES = re.compile(UP, re.IGNORECASE)
+_A_YEAR = re.compile(r"(?:1[6-9]|20)\d\d")
+
+
+def contradicts_itself(sentence: str) -> bool:
+    """Whether something is said to rise from a number to a lower one, or to fall to a higher."""
+    for match in _FROM_TO.finditer(sentence):
+        verb, ends = verb_of(match["way"]), (match["first"], match["last"])
+        units = {(match[f"unit_{end}"] or "").strip().lower() for end in ("first", "last")}
+        # a currency strengthens to fewer units of another
+        if verb is None or verb.base in STRONG or len(units) > 1:
+            continue
+        if not any(_A_YEAR.fullmatch(end) for end in ends):
+            first, last = (float(end.replace(",", "")) for end in ends)
+            if (last < first) if _RISES.fullmatch(match["way"]) else (last > first):
+                return True
+    return False

@@ -19,8 +19,6 @@ from revise_captions.critic.charts.certainty import (
     doubts,
     others_hold,
     read_chart,
-    removal_doubts,
-    unprinted,
 )
 from revise_captions.critic.charts.garbled import is_garbled
 from revise_captions.critic.charts.places import (
@@ -29,14 +27,19 @@ from revise_captions.critic.charts.places import (
     support,
     words_and_years,
 )
+from revise_captions.critic.charts.removals import (
+    NOT_SAID,
+    removal_doubts,
+    unprinted,
+    why_remove,
+)
 from revise_captions.critic.charts.support import absent_names, is_supported, other_topic
 from revise_captions.critic.charts.words import content_stems
 from revise_captions.records import Evidence, Fix, Rationale, Span
 
-#: Of sentences that no other words in their place would mend, with the kind of their removal.
-NOT_SAID = "The chart does not say this."
 NO_SENSE = "The sentence makes no sense."
-GARBLED, FOREIGN, TOPIC = "garbled", "foreign", "topic"
+#: Kinds of fixes that are about the whole of a sentence, or its subject.
+GARBLED, FOREIGN, TOPIC, UNLIKELY = "garbled", "foreign", "topic", "unlikely"
 
 
 def rationale_of(
@@ -44,6 +47,7 @@ def rationale_of(
     charts: Sequence[Chart],
     lines: Sequence[str],
     places: Sequence[NumberPlace] = (),
+    p: float | None = None,
 ) -> Rationale:
     """What the chart shows in the place of what a flagged sentence claims.
 
@@ -53,12 +57,27 @@ def rationale_of(
         lines: The lines of text in its image.
         places: Where numbers stand in its image: one that is printed beside the name that the
             sentence gives it is never put right, whatever was read.
+        p: P(factual) of the sentence, which decides whether one that cannot be put right for
+            certain goes; None: it stays.
 
     Returns:
         Its fixes have spans of the sentence, and boxes of the marks that they go by; the text is ""
         where nothing in particular is known to be wrong.
     """
     chart = read_chart(charts, lines)
+    told = _told(sentence, chart, places)
+    if p is None or (told.fixes and all(fix.certain for fix in told.fixes)):
+        return told
+    why, basis = why_remove(sentence, chart, p)
+    if not why:
+        return told
+    whole = Fix(Span(0, len(sentence)), "", UNLIKELY, True, basis)
+    return Rationale(told.text or why, (whole,))
+
+
+def _told(sentence: str, chart: ReadChart, places: Sequence[NumberPlace]) -> Rationale:
+    """What is wrong with a sentence, in the order of the module's description."""
+    charts, lines = chart.charts, chart.lines
     if is_garbled(sentence):
         return _removed(sentence, NO_SENSE, GARBLED, removal_doubts(sentence, False, chart))
     checks = check_sentence(sentence, charts, lines)

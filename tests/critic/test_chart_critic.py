@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image
@@ -21,11 +22,12 @@ from revise_captions.critic.charts.places import (
     support,
     words_and_years,
 )
-from revise_captions.critic.charts.rationale import rationale_of
+from revise_captions.critic.charts.rationale import UNLIKELY, rationale_of
 from revise_captions.critic.charts.weights import read_weights
 from revise_captions.critic.charts.words import content_stems
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.batches import observed_by
 from revise_captions.records import Unscored
 from revise_captions.reviser.load import load_reviser
 from revise_captions.text.sentences import split
@@ -55,6 +57,42 @@ def test_what_the_chart_refutes_is_flagged(critic):
     below = [verdict.p_factual < critic.threshold for verdict in wrong]
     assert below == [True, False, True]
     assert all(verdict.p_factual >= critic.threshold for verdict in right)
+
+
+def test_images_are_read_once_each_and_their_number_is_reported(monkeypatch):
+    """As with `--critic charts`, where no gate has read them before."""
+    read: list[int] = []
+    shown: list[tuple[str, int, int]] = []
+
+    def reading(image: Image.Image) -> ChartReading:
+        read.append(id(image))
+        return ChartReading((YEARS,), ("Cases in Norway",))
+
+    monkeypatch.setattr(chart_critic, "read_image", reading)
+    critic, first, second = ChartCritic(), request(TRUE), request(CAPTION)
+    observer = SimpleNamespace(progress=lambda doing, done, of: shown.append((doing, done, of)))
+    with observed_by(observer):
+        critic.judge([first, second, first])
+        critic.judge([second])
+    assert sorted(read) == sorted((id(first.image), id(second.image)))
+    assert shown == [("reading charts", done, 2) for done in range(3)]
+
+
+def test_what_is_unlikely_goes_by_what_the_whole_caption_says(critic):
+    """The explanation weighs the sentence as the verdict did, in its caption."""
+    doubtful = "In some of the years Norway had 92 cases."
+    good, bad = request(f"{TRUE} {doubtful}"), request(f"{CAPTION} {doubtful}")
+
+    def fix(one: JudgeRequest):
+        (why,) = critic.explain(
+            [ExplainRequest(one.image, one.text, one.spans, len(one.spans) - 1)]
+        )
+        return [(fix.kind, fix.certain) for fix in why.fixes]
+
+    odds = [critic.judge([one])[0][-1].p_factual for one in (good, bad)]
+    assert odds[1] < 0.35 < odds[0]
+    assert fix(bad) == [(UNLIKELY, True)]
+    assert fix(good) == []
 
 
 def test_the_rationale_says_what_the_chart_shows(critic):

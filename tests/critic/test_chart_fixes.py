@@ -6,7 +6,7 @@ import pytest
 
 from revise_captions.charts import Chart, ChartAxis, ChartMark, ChartSeries
 from revise_captions.charts.claims.edits import with_fixes
-from revise_captions.critic.charts.rationale import rationale_of
+from revise_captions.critic.charts.rationale import UNLIKELY, rationale_of
 from revise_captions.records import Evidence, Rationale
 
 LINES = ("Cases of measles in Norway", "2010", "2011", "2012", "2013", "2014")
@@ -177,3 +177,53 @@ def test_what_may_be_removed(sentence, certain):
         assert (fix.span, fix.right) == ((0, len(sentence)), "")
         assert fix.certain is certain
     assert told(sentence).fixes or not certain
+
+
+REPORT = "a report, with a name that stands nowhere in the image"
+NOT_BORNE_OUT = "nothing in it is borne out"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "p", "basis"),
+    [
+        ("Norway had 512 cases in some of the years.", 0.3, "a number that is printed nowhere"),
+        ("Norway had 512 cases in some of the years.", 0.36, ""),
+        ("Norway had about 512 cases in some of the years.", 0.2, ""),
+        ("Norway had 1423 cases in some of the years.", 0.32, ""),  # OCR may have left 423 of it
+        ("Norway had 512 cases.", 0.1, ""),  # short enough for a heading
+        ("- Norway had 512 cases in some of the years", 0.1, ""),
+        ("Patients rose from 92 in 2010 to 25 since then.", 0.3, "its own numbers"),
+        ("Cases were at a high in 2012 and projected to be 254.", 0.2, ""),
+        ("Cases are projected to have risen until 2014, it says.", 0.2, "every claim is refuted"),
+        ("Cases are projected to have risen until 2014, it says.", 0.3, ""),
+        ("Cases of measles in Norway worry people in Sweden now.", 0.19, REPORT),
+        ("Cases of measles in Norway worry people in Sweden now.", 0.2, ""),
+        ("Cases of measles in Norway worry people there now.", 0.19, ""),
+        ("Cases of measles in Norway worry people in Sweden too.", 0.14, NOT_BORNE_OUT),
+        ("Cases of measles in Norway worry people in Sweden too.", 0.15, ""),
+        ("The graph of measles in Norway worries people in Sweden.", 0.14, ""),
+    ],
+)
+def test_what_goes_because_it_is_unlikely(sentence, p, basis):
+    rationale = rationale_of(sentence, (YEARS,), (*LINES, "423", "400", "254"), (), p)
+    found = [(f.span.of(sentence), f.right, f.basis) for f in rationale.fixes if f.certain]
+    assert found == ([(sentence, "", basis)] if basis else [])
+
+
+def test_a_measured_chart_shows_numbers_that_it_does_not_print():
+    """A number beside its marks is no reason; where nothing else is borne out, one is."""
+    sentence = "Jobs in energy went to 44000 men in all."
+
+    def removed(p: float, text: str = sentence) -> bool:
+        fixes = rationale_of(text, (JOBS,), JOB_LINES, (), p).fixes
+        return any(fix.kind == UNLIKELY and fix.certain for fix in fixes)
+
+    assert removed(0.29)
+    assert not removed(0.31)
+    assert not removed(0.29, "Jobs in energy went to 44000 men, and Wind had 12000 jobs.")
+
+
+def test_what_can_be_mended_for_certain_is_not_removed():
+    sentence = "In 2012, there were 202 cases."
+    (fix,) = rationale_of(sentence, (YEARS,), LINES, (), 0.01).fixes
+    assert (fix.right, fix.kind) == ("254", "value")

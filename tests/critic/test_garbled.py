@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from revise_captions.critic.charts.garbled import is_garbled
+from revise_captions.critic.charts.garbled import contradicts_itself, is_garbled
 from revise_captions.critic.charts.rationale import GARBLED, NO_SENSE, rationale_of
 
 
@@ -32,6 +32,12 @@ from revise_captions.critic.charts.rationale import GARBLED, NO_SENSE, rationale
         "The rents fo Milan wi gardens stand at 4.",
         "5.",
         "In comparison, 4.",
+        "Many countries have99% of votes.",
+        "The number1 of readers grew.",
+        "The decline is likely to be..58% of homes.",
+        "Many live in other countries.66% of them vote.",
+        "There is a role of an, 88 of them in parties.",
+        "Republicans are somewhat more likely than Republicans to favor the alliance.",
     ],
 )
 def test_garbled(sentence):
@@ -70,7 +76,40 @@ def test_garbled(sentence):
         "approx. half say so, approx. a third do not",
         "High school or less in 2007 is ahead of High school or less in 2011.",
         "More people own a house than a car.",
+        "Of NO2 and SO2, homes had more in may2020 than over50s saw per100.",
+        "It fell in .5% of homes, in the... 3 cities.",
+        "Americans are more likely than Americans in Alaska to fly.",
+        "Republicans are more likely than Democrats to favor it.",
     ],
 )
 def test_whole(sentence):
     assert not is_garbled(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The cost rose from 11 million in 2000 to 7 million in 2019.",
+        "The share has declined over the decade, from 58% to 59%.",
+        "As costs rise, sales fell from about $1,200 to over $1,300.",
+    ],
+)
+def test_a_direction_against_its_own_numbers(sentence):
+    assert contradicts_itself(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The cost rose from 7 million in 2000 to 11 million in 2019.",
+        "The share rose from 2.3 to 2.3.",
+        "Sales fell from 2 million to 500 thousand, then rose from 9% to 12.",
+        "From 2012 to 2009 it rose, and it fell from 2009 to 2012.",
+        "The belief that religion increases has decreased from 37% to 22%.",
+        "The dollar strengthened from 120 to 110 yen.",
+        "Unemployment improved from 9% to 5%.",
+        "It grew among people from 18-24 to 10-12 hours.",
+    ],
+)
+def test_directions_with_their_own_numbers(sentence):
+    assert not contradicts_itself(sentence)

@@ -33,7 +33,12 @@ from revise_captions.critic.charts.card import (
 )
 from revise_captions.critic.charts.critic import ChartCritic, ChartReading, evidence_of
 from revise_captions.critic.charts.evidence import NAMES
-from revise_captions.critic.charts.rationale import FOREIGN, GARBLED, rationale_of
+from revise_captions.critic.charts.rationale import (
+    FOREIGN,
+    GARBLED,
+    UNLIKELY,
+    rationale_of,
+)
 from revise_captions.critic.profile import MeasuredSentences
 from revise_captions.engines.smollm2 import is_installed
 from revise_captions.io.writing import write_text
@@ -43,12 +48,11 @@ from scripts.research.chart_critic.halves import is_development
 from scripts.research.chart_critic.kept_answers import KeptAnswers
 from scripts.research.chart_critic.measure import NEUTRAL, readings_of
 from scripts.research.frame.blocks import write_to_pages
-from scripts.research.frame.figures import rows_as_table
+from scripts.research.frame.figures import counted_share, rows_as_table
 from scripts.research.frame.report import ROOT, write_option
 
 READ = Path(__file__).with_name("rewrites_read.jsonl")
 RIGHT, PARTLY, WRONG = "right", "partly", "wrong"
-LEVEL = 0.95
 ORIGIN = "CHOCOLATE's development half, on which the rules were chosen"
 #: (start, end, right) of each fix.
 FixKey = tuple[tuple[int, int, str], ...]
@@ -120,7 +124,7 @@ def proposals(
             if p >= critic.threshold:
                 yield ProposedRewrite(example.id, name, k, text, erroneous, False, p=p)
                 continue
-            fixes = rationale_of(text, reading.charts, reading.lines, reading.places).fixes
+            fixes = rationale_of(text, reading.charts, reading.lines, reading.places, p).fixes
             after = with_fixes(text, fixes)
             accepted, now = bool(fixes) and not after, None
             if fixes and after:
@@ -155,16 +159,6 @@ def is_right(one: ProposedRewrite, known: Verdicts) -> bool | None:
     return None if found is None else set(found) == {RIGHT}
 
 
-def share(count: int, of: int) -> str:
-    """A share with its exact interval (Clopper and Pearson 1934); "–" of nothing."""
-    from scipy.stats import binomtest
-
-    if not of:
-        return "–"
-    ends = binomtest(count, of).proportion_ci(LEVEL, method="exact")
-    return f"{count} of {of}: {count / of:.3f} ({ends.low:.3f}–{ends.high:.3f})"
-
-
 def table(every: Sequence[ProposedRewrite], known: Verdicts) -> list[list[str]]:
     """A row per kind of fix: what is proposed, certain and accepted, and how much of it right."""
     rows = [["fix", "proposed", "certain", "certain and accepted", "… right", "others, right"]]
@@ -185,12 +179,16 @@ def table(every: Sequence[ProposedRewrite], known: Verdicts) -> list[list[str]]:
     return rows
 
 
-_REMOVALS = {GARBLED: "removal, garbled", FOREIGN: "removal, about nothing shown"}
+_REMOVALS = {
+    GARBLED: "removal, garbled",
+    FOREIGN: "removal, about nothing shown",
+    UNLIKELY: "removal, unlikely",
+}
 
 
 def _right(part: Sequence[ProposedRewrite], known: Verdicts) -> str:
     found = [right for one in part if (right := is_right(one, known)) is not None]
-    return share(sum(found), len(found))
+    return counted_share(sum(found), len(found))
 
 
 def figures(every: Sequence[ProposedRewrite], known: Verdicts) -> str:
@@ -201,16 +199,19 @@ def figures(every: Sequence[ProposedRewrite], known: Verdicts) -> str:
     mended = sum(one.erroneous and is_right(one, known) is True for one in written)
     twice = [found for one in every if len(found := known.get(one.key, ())) > 1]
     harmed = sum(not one.erroneous and is_right(one, known) is False for one in written)
+    changed = sum(not one.erroneous for one in written)
+    flagged = [sum(one.flagged for one in part) for part in (right, wrong)]
+    agreed = sum(a == b for a, b in twice)
     return "\n".join([
         rows_as_table(table(every, known)),
         "",
         f"{len(every):,} sentences of {len({one.caption for one in every})} captions. Wrong ones "
-        f"that are right or gone afterwards: {share(mended, len(wrong))}. Right ones that are "
-        f"changed or removed: {share(sum(not one.erroneous for one in written), len(right))}; "
-        f"made false or removed: {share(harmed, len(right))}. Flagged are "
-        f"{share(sum(one.flagged for one in right), len(right))} of the right and "
-        f"{share(sum(one.flagged for one in wrong), len(wrong))} of the wrong sentences. The two "
-        f"readings agree on {share(sum(a == b for a, b in twice), len(twice))} rewrites.",
+        f"that are right or gone afterwards: {counted_share(mended, len(wrong))}. Right ones that "
+        f"are changed or removed: {counted_share(changed, len(right))}; "
+        f"made false or removed: {counted_share(harmed, len(right))}. Flagged are "
+        f"{counted_share(flagged[0], len(right))} of the right and "
+        f"{counted_share(flagged[1], len(wrong))} of the wrong sentences. The two "
+        f"readings agree on {counted_share(agreed, len(twice))} rewrites.",
     ])  # fmt: skip
 
 

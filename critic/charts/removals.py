@@ -1,0 +1,127 @@
+"""Whether a sentence that no other words in its place would mend may go without a person's look.
+
+The limits were chosen on CHOCOLATE's development half, as those of `certainty` were.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from revise_captions.charts.claims import ClaimOutcome, check_sentence
+from revise_captions.charts.claims.mentions import Number, fold, numbers_in, years_in
+from revise_captions.charts.claims.sentence import printed_numbers
+from revise_captions.critic.charts.certainty import ReadChart
+from revise_captions.critic.charts.evidence import OF_THE_CHART, REPORTED
+from revise_captions.critic.charts.garbled import contradicts_itself
+from revise_captions.critic.charts.support import absent_names
+from revise_captions.critic.charts.words import subject_stems
+
+#: Of sentences that no other words in their place would mend.
+NOT_SAID = "The chart does not say this."
+CONTRADICTORY = "The sentence contradicts itself."
+#: Fewer words than this may be a heading, a list's number, or a row.
+_FEWEST = 5
+#: A row of empty cells in a word's place, as captioners write that do not stop.
+_RUN_ON = re.compile(r"\w\|{5,}")
+_LAYOUT = re.compile(r"^\s*[|#>*-]|[|*:]\s*$|\*\*|\n|\|[^|]+\|")
+#: Words for its subject that a sentence about something else has at least, and if all are absent.
+_SUBJECT, _ABSENT = 3, 2
+#: A chart of which this share of the marks has its value beside it shows numbers by printing them.
+_PRINTED, _FEW_MARKS = 0.8, 3
+#: P(factual) below which a sentence goes: with a number that is printed nowhere in such a chart;
+#: if nothing in it is borne out, and a number or a claim is refuted; if it reports something with
+#: a name that is not in the image; if nothing in it is borne out, and it is not about the chart.
+_INVENTED, _REFUTED, _REPORT, _UNLIKELY = 0.35, 0.3, 0.2, 0.15
+
+
+def removal_doubts(sentence: str, foreign: bool, chart: ReadChart) -> list[str]:
+    """What speaks against removing a sentence.
+
+    Args:
+        sentence: What would be removed.
+        foreign: Whether it is about something that the chart does not show, rather than garbled.
+        chart: What was read.
+
+    Returns:
+        Reasons, each in a few words; [] where the removal is certain: a sentence goes where it is
+        long enough for one, no layout, and, if it is foreign, none of its subject's words are in
+        the image, or at most half of them, and it has names or numbers that the image lacks.
+    """
+    if _may_be_layout(sentence):
+        return ["it may be a heading, a list's item, or a row"]
+    if not foreign:
+        return []
+    hard = bool(unprinted(sentence, chart) or absent_names(sentence, chart.charts, chart.lines))
+    subject = subject_stems(sentence)
+    shown = sum(fold(stem) in chart.letters for stem in subject)
+    if not shown and len(subject) >= _ABSENT:
+        return []
+    if len(subject) < _SUBJECT or 2 * shown > len(subject) or not hard:
+        return ["it may be a remark on the chart"]
+    return []
+
+
+def _may_be_layout(sentence: str) -> bool:
+    return len(sentence.split()) < _FEWEST or (
+        bool(_LAYOUT.search(sentence)) and not _RUN_ON.search(sentence)
+    )
+
+
+def unprinted(sentence: str, chart: ReadChart) -> list[Number]:
+    """The numbers of a sentence that stand nowhere in the image."""
+    printed = printed_numbers(chart.charts, chart.lines)
+    return [n for n in numbers_in(sentence, years_in(sentence)) if n.value not in printed]
+
+
+def why_remove(sentence: str, chart: ReadChart, p: float) -> tuple[str, str]:
+    """Why a flagged sentence may go that no fix would mend for certain.
+
+    Args:
+        sentence: The sentence.
+        chart: What was read.
+        p: P(factual) of it.
+
+    Returns:
+        What is wrong with it, and what that rests on; ("", "") where it stays.
+    """
+    if p >= max(_INVENTED, _REFUTED) or _may_be_layout(sentence):
+        return "", ""
+    if contradicts_itself(sentence):
+        return CONTRADICTORY, "its own numbers"
+    invented = [n for n in unprinted(sentence, chart) if _is_exact(n)]
+    said = " or ".join(dict.fromkeys(sentence[n.start : n.end] for n in invented))
+    if invented and _prints_values(chart, invented):
+        return f"The chart does not show {said}.", "a number that is printed nowhere"
+    reported = p < _REPORT and REPORTED.search(sentence)
+    if reported and absent_names(sentence, chart.charts, chart.lines):
+        return NOT_SAID, "a report, with a name that stands nowhere in the image"
+    outcomes = {one.outcome for one in check_sentence(sentence, chart.charts, chart.lines)}
+    if p >= _REFUTED or ClaimOutcome.TRUE in outcomes:
+        return "", ""
+    if invented:
+        return f"The chart does not show {said}.", "nothing in it is borne out"
+    if ClaimOutcome.FALSE in outcomes:
+        return NOT_SAID, "every claim is refuted"
+    unlikely = p < _UNLIKELY and not OF_THE_CHART.search(sentence)
+    return (NOT_SAID, "nothing in it is borne out") if unlikely else ("", "")
+
+
+def _is_exact(number: Number) -> bool:
+    """Whether a number can only be one that the chart has: no difference, and no bound."""
+    return not (number.change or number.hedged or number.bound)
+
+
+def _prints_values(chart: ReadChart, invented: Sequence[Number]) -> bool:
+    """Whether the chart shows its values by printing them, and none of these is one of which a
+    digit was not read."""
+    printed = [found for found in chart.marks if found.mark.printed]
+    if len(chart.marks) < _FEW_MARKS or len(printed) < _PRINTED * len(chart.marks):
+        return False
+    return not any(_is_cut(one, found.value) for one in invented for found in printed)
+
+
+def _is_cut(one: Number, there: float) -> bool:
+    """Whether OCR may have lost a digit of a number: 7 of 77."""
+    said, left = f"{one.value:g}", f"{there:g}"
+    return len(said) == len(left) + 1 and (said.startswith(left) or said.endswith(left))
