@@ -15,7 +15,7 @@ from revise_captions.command_line.shared import EXISTING_FILE, OUT_FOLDER, share
 from revise_captions.finetune.preferences.settings import (
     DpoSettings,
     GrpoSettings,
-    PreferenceSettings,
+    RewardModelSettings,
 )
 
 if TYPE_CHECKING:
@@ -84,9 +84,13 @@ class RewardOptions:
     judge: str = shared_option("--judge")
 
 
-@command(PolicyOptions, PairOptions, PreferenceSettings)
-def reward(options: PolicyOptions, pairs: PairOptions, settings: PreferenceSettings) -> None:
-    """Train a reward model on the pairs in DATA, the output of `captions preferences`."""
+@command(PolicyOptions, PairOptions, RewardModelSettings)
+def reward(options: PolicyOptions, pairs: PairOptions, settings: RewardModelSettings) -> None:
+    """Train a reward model on the pairs in DATA, the output of `captions preferences`.
+
+    Its accuracy on pairs of held-out images is printed at the end, and written to
+    OUT/held_out.json.
+    """
     from revise_captions.finetune.preferences.run import run_reward_model
 
     run_reward_model(_job(options, pairs), settings)
@@ -129,9 +133,15 @@ def _job(options: PolicyOptions, more: PairOptions | RewardOptions) -> Preferenc
 
 def shown(line: Mapping[str, Any]) -> str:
     """A line of the log for people; the log has all of its figures."""
+    from revise_captions.finetune.preferences import held_out
+
     if line.get("event") == "data":
         kind = "pairs" if "pairs" in line else "images"
         return f"{line[kind]:,} {kind}, {line['quarantined']:,} rows quarantined"
+    if line.get("event") == "sampler":
+        return f"captions are sampled by {line['sampler']}"
+    if line.get("event") == held_out.EVENT:
+        return held_out.said(line)
     parts = [
         f"{name} {value:.4g}"
         for name, value in line.items()

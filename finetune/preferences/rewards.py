@@ -23,9 +23,8 @@ DEFAULT = ("c_p", "c_r=0.5")
 class UnitRewards:
     """c_p, the share of a caption's units that are true, and c_r, their number (section 4.1).
 
-    Both are over distinct units that have a verdict: a unit that is said twice counts once, and one
-    that makes no claim, or cannot be judged, not at all. A caption without any unit has c_p = 0, so
-    that silence earns nothing.
+    A unit that is said twice counts once. c_p is over units that have a verdict, c_r counts all.
+    A caption without any unit has c_p = 0, so that silence earns nothing.
     """
 
     def __init__(self, decomposer: Decomposer, verifier: UnitVerifier) -> None:

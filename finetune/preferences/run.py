@@ -15,6 +15,7 @@ from revise_captions.finetune.preferences.settings import (
     DpoSettings,
     GrpoSettings,
     PreferenceSettings,
+    RewardModelSettings,
 )
 from revise_captions.finetune.trainer.trackers import expect_tracker
 from revise_captions.io.writing import write_json_lines
@@ -57,7 +58,7 @@ class PreferenceJob:
     force: bool = False
 
 
-def run_reward_model(job: PreferenceJob, settings: PreferenceSettings) -> None:
+def run_reward_model(job: PreferenceJob, settings: RewardModelSettings) -> None:
     """Trains a reward model on pairs. Raises `UserError`."""
     policy, pairs, folder = prepared(job, settings, pairs=True)
     from revise_captions.finetune.preferences.training import train_reward_model

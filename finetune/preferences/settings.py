@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import click
+
 from revise_captions.command_line.options import option
 from revise_captions.finetune.config import LoraSettings
 
@@ -65,13 +67,31 @@ class SavingSettings:
 
 @dataclass(frozen=True, slots=True)
 class PreferenceSettings:
-    """What all three methods have, and all there is of a reward model's."""
+    """What all three methods have."""
 
     length: LengthSettings = field(default_factory=LengthSettings)
     update: UpdateSettings = field(default_factory=UpdateSettings)
     batch: BatchSettings = field(default_factory=BatchSettings)
     lora: LoraSettings = field(default_factory=LoraSettings)
     saving: SavingSettings = field(default_factory=SavingSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutSettings:
+    """Held-out pairs."""
+
+    validation_share: float = option(
+        0.1,
+        "Share of the images whose pairs are held out, to measure the reward model on (0: none).",
+        type=click.FloatRange(0, 1, max_open=True),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RewardModelSettings(PreferenceSettings):
+    """Settings of `captions train-preferences reward`."""
+
+    held_out: HeldOutSettings = field(default_factory=HeldOutSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +119,17 @@ class SampledSettings:
     max_tokens: int = option(512, "Where a sampled caption is cut.")
     temperature: float = option(1.0, "Temperature of sampling.")
     top_p: float = option(0.7, "Nucleus of sampling: the probability that it holds.")
+    sampler: str = option(
+        "auto",
+        "What samples: transformers, vllm on the GPUs that train, or auto: vllm where it is "
+        "installed, there is a GPU, and it computes what is trained.",
+        choices=("auto", "transformers", "vllm"),
+    )
+    vllm_memory: float = option(
+        0.3,
+        "Share of a GPU's memory that vllm takes.",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    )
 
 
 @dataclass(frozen=True, slots=True)

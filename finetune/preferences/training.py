@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -13,6 +14,12 @@ from typing import Any
 from revise_captions.engines.transformers import paligemma_chat
 from revise_captions.errors import UserError
 from revise_captions.finetune.preferences.data import PreferenceExamples
+from revise_captions.finetune.preferences.held_out import (
+    EVENT,
+    RESULT,
+    accuracy,
+    without_held_out,
+)
 from revise_captions.finetune.preferences.policy import (
     Policy,
     device_of,
@@ -22,13 +29,16 @@ from revise_captions.finetune.preferences.policy import (
 from revise_captions.finetune.preferences.reward_model import (
     CaptionRewardModel,
     ConversationEncoder,
+    ModelReward,
 )
 from revise_captions.finetune.preferences.settings import (
     DpoSettings,
     GrpoSettings,
     PreferenceSettings,
+    RewardModelSettings,
 )
 from revise_captions.finetune.trainer.state import saving
+from revise_captions.io.writing import write_json
 
 #: The paper's learning rates for 7B: of the policy (Table 12) and of a reward model (A.3.1).
 POLICY_RATE, REWARD_MODEL_RATE = 1e-6, 2e-5
@@ -52,17 +62,21 @@ class WeightedReward:
 
 
 def train_reward_model(
-    policy: Policy, pairs: PreferenceExamples, settings: PreferenceSettings, run: PreferenceRun
+    policy: Policy, pairs: PreferenceExamples, settings: RewardModelSettings, run: PreferenceRun
 ) -> None:
-    """Trains a reward model on pairs (pairwise loss, FeedQuill section 4.2) and writes it."""
+    """Trains a reward model on pairs (pairwise loss, FeedQuill section 4.2) and writes it.
+
+    Its accuracy on the held-out pairs goes to the log and into the folder.
+    """
     from trl import RewardConfig, RewardTrainer
 
+    trained, held = without_held_out(pairs, settings.held_out.validation_share)
     wrapped = None
     if policy.adapter is not None:
         from peft import get_peft_model
 
         wrapped = get_peft_model(policy.model, policy.adapter)
-    model = CaptionRewardModel(policy.model.model)
+    model, encoder = CaptionRewardModel(policy.model.model), ConversationEncoder(policy.processor)
     trainer = RewardTrainer(
         model=model,
         args=RewardConfig(
@@ -70,9 +84,9 @@ def train_reward_model(
             max_length=None,
             remove_unused_columns=False,
         ),
-        data_collator=ConversationEncoder(policy.processor),
+        data_collator=encoder,
         # the trainer leaves a data set with these columns alone, and the collator does the work
-        train_dataset=_with_columns(pairs.dataset(), "chosen_ids", "rejected_ids"),
+        train_dataset=_with_columns(trained.dataset(), "chosen_ids", "rejected_ids"),
         processing_class=policy.processor.tokenizer,
         callbacks=[run.callback()],
     )
@@ -82,6 +96,12 @@ def train_reward_model(
     if trainer.is_world_process_zero():
         with saving(run.out):
             model.write(run.out, policy.processor)
+    if held.rows:
+        reward = ModelReward(model, encoder)
+        found = accuracy(reward, held, trained, batch=settings.batch.micro_batch).as_json()
+        if trainer.is_world_process_zero():
+            write_json(run.out / RESULT, found)
+        run.report({"event": EVENT, **found})
 
 
 def train_dpo(
@@ -124,6 +144,8 @@ def train_grpo(
 
     _expect_whole_groups(settings)
     sampled, loss = settings.sampled, settings.grpo
+    sampler = sampler_arguments(policy, settings)
+    run.report({"event": "sampler", "sampler": "vllm" if sampler else "transformers"})
     trainer = GRPOTrainer(
         model=policy.model,
         reward_funcs=[_named(reward) for reward in rewards],
@@ -141,6 +163,7 @@ def train_grpo(
             mask_truncated_completions=loss.mask_cut,
             reward_weights=[reward.weight for reward in rewards],
             multi_objective_aggregation=loss.aggregate,
+            **sampler,
         ),
         train_dataset=images.dataset(),
         processing_class=policy.processor,
@@ -275,6 +298,47 @@ def _named(reward: WeightedReward) -> Callable[..., Sequence[float | None]]:
 
     function.__name__ = reward.name
     return function
+
+
+def sampler_arguments(policy: Policy, settings: GrpoSettings) -> dict[str, Any]:
+    """What makes TRL sample by vLLM on the GPUs that train; nothing where transformers samples.
+
+    Args:
+        policy: vLLM computes a PaliGemma under other attention, and cannot take QLoRA's weights.
+        settings: Which sampler is asked for.
+
+    Raises:
+        UserError: vLLM is asked for and cannot sample.
+    """
+    asked = settings.sampled.sampler
+    if asked == "transformers":
+        return {}
+    reason = hint = ""
+    if importlib.util.find_spec("vllm") is None:
+        reason, hint = "it is not installed", "pip install 'revise-captions[vllm]'"
+    elif device_of(settings) == "cpu":
+        reason, hint = "there is no GPU", "--sampler transformers"
+    elif policy.is_paligemma:
+        reason = f"it computes {policy.name} under another attention than is trained"
+        hint = "--sampler transformers"
+    elif settings.lora.method == "qlora":
+        reason, hint = (
+            "it cannot take weights in 4 bits",
+            "--method lora, or --sampler transformers",
+        )
+    if not reason:
+        return {
+            "use_vllm": True,
+            "vllm_mode": "colocate",
+            "vllm_gpu_memory_utilization": settings.sampled.vllm_memory,
+            # TRL weights a caption by how much likelier the policy finds it than vLLM did. vLLM's
+            # probabilities are those within the nucleus, the policy's are not: with a nucleus all
+            # weights of long captions would be near 0
+            "vllm_importance_sampling_correction": settings.sampled.top_p == 1,
+        }
+    if asked == "vllm":
+        raise UserError(f"--sampler vllm: {reason}", hint=hint)
+    return {}
 
 
 def _expect_whole_groups(settings: GrpoSettings) -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from dataclasses import fields, replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tinycritic
@@ -14,21 +18,31 @@ from PIL import Image
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from transformers import AutoModelForImageTextToText, Trainer
+from trl import GRPOConfig
 
 from revise_captions.dcscore.decomposers.sentences import SentenceDecomposer
 from revise_captions.dcscore.units import UnitVerdict
 from revise_captions.engines.load import load_engine
 from revise_captions.engines.protocol import Picture, Prompt, Template
 from revise_captions.errors import UserError
+from revise_captions.finetune.preferences import training
 from revise_captions.finetune.preferences.cli import train_preferences
-from revise_captions.finetune.preferences.data import ReadingOptions, read_images, read_pairs
+from revise_captions.finetune.preferences.data import (
+    PreferenceExamples,
+    ReadingOptions,
+    read_images,
+    read_pairs,
+)
+from revise_captions.finetune.preferences.held_out import Accuracy, accuracy, without_held_out
 from revise_captions.finetune.preferences.policy import load_policy
 from revise_captions.finetune.preferences.reward_model import load_reward_model
 from revise_captions.finetune.preferences.rewards import PoshReward, UnitRewards, parsed
-from revise_captions.finetune.preferences.settings import DpoSettings
-from revise_captions.finetune.preferences.training import last_whole_checkpoint
+from revise_captions.finetune.preferences.settings import DpoSettings, GrpoSettings
+from revise_captions.finetune.preferences.training import last_whole_checkpoint, sampler_arguments
 from revise_captions.graphs.grading.components import components
 from revise_captions.graphs.grading.judge import Grade
+from revise_captions.records import ImageRef
+from revise_captions.stats.exact import exact_interval
 
 main = program(train_preferences)
 
@@ -141,10 +155,12 @@ def test_a_save_that_was_cut_or_had_no_room_costs_its_steps_only(
 def test_a_reward_model_learns_which_of_two_is_better(data, captioner, tmp_path, capsys):
     out = tmp_path / "rm"
     arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", out, *SMALL, "--by", "c_p")
-    code, _, err = outcome(main, capsys, "reward", *arguments, "--steps", "6")
+    more = ("--steps", "6", "--validation-share", "0")
+    code, _, err = outcome(main, capsys, "reward", *arguments, *more)
     assert code == 0, err
     log = log_of(out)
     assert log[0]["pairs"] == 3
+    assert "train_loss" in log[-1], "nothing is held out"
     assert log[-2]["loss"] < log[1]["loss"]
     reward = load_reward_model(str(out), device="cpu", dtype="float32")
     pictures = [[Image.open(data / "0.png").convert("RGB")]] * 2
@@ -161,6 +177,167 @@ def test_a_reward_model_learns_which_of_two_is_better(data, captioner, tmp_path,
         load_policy(str(out), DpoSettings())
 
 
+def test_a_reward_model_is_measured_on_images_it_was_not_trained_on(
+    data, captioner, tmp_path, capsys
+):
+    out = tmp_path / "rm"
+    arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", out, *SMALL)
+    more = ("--validation-share", "0.34", "--dtype", "float32")
+    code, said, err = outcome(main, capsys, "reward", *arguments, *more)
+    assert code == 0, err
+    found = json.loads((out / "held_out.json").read_text())
+    assert log_of(out)[-1] == {"event": "held-out", **found}
+    # the model that was written gives the same margins on the pairs of the one held-out image
+    pairs = read_pairs(data / "pairs.jsonl", ReadingOptions(added=re.compile("<image>")))
+    _, held = without_held_out(pairs, 0.34)
+    assert (found["pairs"], found["images"]) == (len(held.rows), 1)
+    reward = load_reward_model(str(out), device="cpu", dtype="float32")
+    given = [row["prompt"] for row in held.rows], [[held.image(0)]] * len(held.rows)
+    chosen, rejected = (
+        reward(given[0], [row[side] for row in held.rows], given[1])
+        for side in ("chosen", "rejected")
+    )
+    right = sum(a > b for a, b in zip(chosen, rejected, strict=True))
+    assert (found["right"], found["accuracy"]) == (right, right / len(held.rows))
+    assert (found["low"], found["high"]) == exact_interval(right, len(held.rows))
+    # five words are always preferred to seven
+    assert (found["floor: chance"], found["floor: the shorter"]) == (0.5, 1)
+    assert (
+        f"held out, {len(held.rows)} pairs of 1 images: accuracy {right / len(held.rows):.3f}"
+        in (said)
+    )
+    code, _, err = outcome(
+        main, capsys, "reward", *arguments, "--force", "--validation-share", ".9"
+    )
+    assert (code, "cannot be split" in err) == (2, True), err
+
+
+def examples(*rows):
+    """Pairs as they are read, of images by name."""
+    made = [
+        {"prompt": turns("?", "user"), "chosen": turns(chosen), "rejected": turns(rejected)}
+        for _, chosen, rejected in rows
+    ]
+    images = [ImageRef(path=name) for name, _, _ in rows]
+    return PreferenceExamples(made, images, [], Path(), ReadingOptions())
+
+
+def test_no_image_nor_one_that_looks_like_it_is_on_both_sides(tmp_path):
+    rng = random.Random(1)
+    rows = []
+    for number in range(10):
+        image = Image.effect_noise((64, 64), 90).convert("RGB")
+        image.paste(tuple(rng.randrange(256) for _ in range(3)), (0, 0, 64, 20 + 2 * number))
+        image.save(tmp_path / f"{number}.png")
+        image.save(tmp_path / f"{number}.jpg", quality=90)
+        rows += [(f"{number}.png", "a", "b"), (f"{number}.jpg", "a", "b")]
+    pairs = replace(examples(*rows), folder=tmp_path)
+    trained, held = without_held_out(pairs, 0.3)
+    sides = [{Path(ref.path).stem for ref in side.images} for side in (trained, held)]
+    assert [len(side) for side in sides] == [7, 3]
+    assert not sides[0] & sides[1]
+    assert len(held.rows) == 6
+    again = without_held_out(replace(examples(*rows[::-1]), folder=tmp_path), 0.3)[1]
+    assert {ref.path for ref in again.images} == {ref.path for ref in held.images}
+
+
+def test_held_out_accuracy_by_hand(monkeypatch):
+    rewards = {"x": 1.0, "x x": 0.0, "y y": 2.0, "z": 0.0, "w w w": 0.0}
+
+    def reward(prompts, completions, images):
+        return [rewards[turn[0]["content"]] for turn in completions]
+
+    monkeypatch.setattr(PreferenceExamples, "image", lambda self, number: None)
+    trained = examples(("a", "x x", "x"), ("a", "y y", "x"), ("b", "z", "x x"))
+    held = examples(
+        ("c", "x", "x x"),  # right, and the shorter is chosen
+        ("c", "x x", "z"),  # a tie is wrong; the longer is chosen
+        ("d", "z", "x"),  # wrong, and of the same length
+        ("d", "y y", "z"),  # right, the longer
+    )
+    found = accuracy(reward, held, trained, batch=3)
+    assert found == Accuracy(4, 2, right=2, longer=True, by_length=(0 + 1 + 0.5 + 1) / 4)
+    # Clopper and Pearson's interval of 2 of 4
+    assert found.as_json()["low"] == pytest.approx(0.0676, abs=1e-4)
+    assert found.as_json()["high"] == pytest.approx(0.9324, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("asked", "changed", "said"),
+    [
+        ("auto", {}, True),
+        ("vllm", {}, True),
+        ("transformers", {}, False),
+        ("auto", {"installed": False}, False),
+        ("auto", {"device": "cpu"}, False),
+        ("auto", {"is_paligemma": True}, False),
+        ("auto", {"method": "qlora"}, False),
+        ("vllm", {"installed": False}, "not installed\n.*revise-captions\\[vllm\\]"),
+        ("vllm", {"device": "cpu"}, "no GPU"),
+        ("vllm", {"is_paligemma": True}, "another attention"),
+        ("vllm", {"method": "qlora"}, "4 bits"),
+    ],
+)
+@pytest.mark.parametrize("top_p", [0.7, 1.0])
+def test_vllm_samples_where_it_computes_what_is_trained(asked, changed, said, top_p, monkeypatch):
+    known = {
+        "installed": True,
+        "device": "cuda",
+        "is_paligemma": False,
+        "method": "full",
+        **changed,
+    }
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: object() if known["installed"] else None
+    )
+    policy = SimpleNamespace(name="mine", is_paligemma=known["is_paligemma"])
+    settings = GrpoSettings()
+    settings = replace(
+        settings,
+        batch=replace(settings.batch, device=known["device"]),
+        lora=replace(settings.lora, method=known["method"]),
+        sampled=replace(settings.sampled, sampler=asked, vllm_memory=0.4, top_p=top_p),
+    )
+    if isinstance(said, str):
+        with pytest.raises(UserError, match=said):
+            sampler_arguments(policy, settings)
+        return
+    found = sampler_arguments(policy, settings)
+    names = {field.name for field in fields(GRPOConfig)}
+    assert set(found) <= names, "TRL has all of them"
+    assert found == (
+        {
+            "use_vllm": True,
+            "vllm_mode": "colocate",
+            "vllm_gpu_memory_utilization": 0.4,
+            "vllm_importance_sampling_correction": top_p == 1,
+        }
+        if said
+        else {}
+    )
+
+
+def test_grpo_hands_the_sampler_to_trl(data, captioner, tmp_path, capsys, monkeypatch):
+    class Stop(Exception):
+        pass
+
+    given = {}
+
+    def trainer(**named):
+        given.update(named)
+        raise Stop
+
+    sampler = {"use_vllm": True, "vllm_mode": "colocate", "vllm_gpu_memory_utilization": 0.3}
+    monkeypatch.setattr("trl.GRPOTrainer", trainer)
+    monkeypatch.setattr(training, "sampler_arguments", lambda policy, settings: sampler)
+    arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", tmp_path / "out", *SMALL)
+    more = ("--generations", "2", "--reward", "posh", "--reference-field", "reference")
+    with pytest.raises(Stop):
+        main([str(each) for each in ("grpo", *arguments, *more)])
+    assert {name: getattr(given["args"], name) for name in sampler} == sampler
+    assert "captions are sampled by vllm" in capsys.readouterr().out
+
+
 def test_grpo_samples_and_is_rewarded(data, captioner, tmp_path, capsys):
     out = tmp_path / "out"
     arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", out, *SMALL)
@@ -171,7 +348,8 @@ def test_grpo_samples_and_is_rewarded(data, captioner, tmp_path, capsys):
     assert code == 0, err
     log = log_of(out)
     assert log[0] == {"event": "data", "images": 3, "quarantined": 2}
-    assert "rewards/posh/mean" in log[1]
+    assert log[1] == {"event": "sampler", "sampler": "transformers"}
+    assert "rewards/posh/mean" in log[2]
     assert load_file(out / "adapter_model.safetensors")
     config = json.loads((out / "adapter_config.json").read_text())
     assert config["base_model_name_or_path"] == str(captioner)
