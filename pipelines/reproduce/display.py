@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.outside_text import plain
@@ -38,8 +39,9 @@ def _described(table: PaperTable) -> Iterator[str]:
 def as_text(table: PaperTable, asked: Asked, found: TableRows, *, sample: bool) -> str:
     """A table: the computed rows, the paper's, and why they may not be comparable."""
     name = max(map(len, [*found.rows, *table.published]), default=0) + 2
-    widths = [max(len(column), 8) + 2 for column in table.columns]
-    heads = zip(table.columns, widths, strict=True)
+    columns = (*table.columns, *found.further)
+    widths = [max(len(column), 8) + 2 for column in columns]
+    heads = zip(columns, widths, strict=True)
     lines = [f"{table.id}: {table.title} ({table.source}), protocol {asked.protocol}"]
     if sample:
         lines.append(
@@ -70,6 +72,6 @@ def _rows(
     for who, figures in rows.items():
         cells = (
             f"{'–' if figure is None else f'{figure:.{places}f}':>{width}}"
-            for figure, width, places in zip(figures, widths, digits, strict=True)
+            for figure, width, places in zip_longest(figures, widths, digits)
         )
         yield f"  {plain(who):<{name}}" + "".join(cells)

@@ -30,9 +30,10 @@ class ReproduceOptions:
         name="model",
         metavar="[ROLE=]NAME",
     )
-    protocol: Literal["paper", "released"] | None = option(
+    protocol: Literal["paper", "released", "ours"] | None = option(
         None,
-        "As the paper says it, or as the authors' code does it.  [default: the table's first]",
+        "As the paper says it, as the authors' code does it, or, where neither can be followed, a "
+        "way of our own; --list says which a table has.  [default: the table's first]",
     )
     prompts: Path | None = option(
         None,

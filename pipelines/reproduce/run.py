@@ -31,9 +31,11 @@ def reproduce(options: ReproduceOptions) -> str:
             "table": table.id,
             "protocol": asked.protocol,
             "sample": options.data is None,
-            "columns": table.columns,
+            "columns": (*table.columns, *found.further),
             "computed": found.rows,
-            "published": table.published,
+            "published": {
+                who: (*row, *[None] * len(found.further)) for who, row in table.published.items()
+            },
             "notes": found.notes,
             "not comparable": table.why_not_comparable(asked, found),
             "signature": signature_of(table, asked, found),

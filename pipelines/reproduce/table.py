@@ -15,8 +15,9 @@ from pathlib import Path
 from revise_captions.engines.model_spec import HERE, Placement
 from revise_captions.errors import UserError
 
-#: As the paper's text says it, and as the authors' released code does it.
-PAPER, RELEASED = "paper", "released"
+#: As the paper's text says it, as the authors' released code does it, and, where neither can be
+#: followed, a way of our own.
+PAPER, RELEASED, OURS = "paper", "released", "ours"
 Figures = Sequence[float | None]
 PUBLISHED = Path(__file__).parent / "published"
 
@@ -63,7 +64,7 @@ class Asked:
         data: The folder of the data.
         models: Models by role.
         files: Further rows: `[NAME=]FILE`, or scores as `captions evaluate-metric` takes them.
-        protocol: `paper` or `released`.
+        protocol: `paper`, `released` or `ours`.
         prompts: The user's copy of the authors' prompts.
         placement: What computes the models.
         limit: So many rows of the data only.
@@ -92,12 +93,14 @@ class TableRows:
         settings: What decides them, by name: the signature.
         notes: What is to be known of them: counts, what was left out.
         differs: Why they are not the paper's, besides the models.
+        further: Headings of figures after the table's columns, which the paper does not have.
     """
 
     rows: Mapping[str, Figures]
     settings: Mapping[str, str]
     notes: tuple[str, ...] = ()
     differs: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,16 @@
 
 Table 2 does not say how a captioner's sentences are averaged, nor what its 2-grams are made of.
 Here the length of a sentence is its caption's mean, averaged over captions, and 2-grams are pairs
-of neighbouring words of a caption, in lower case and without punctuation. The correlations of Table
-3 are of ranks, where captioners whose shares are equal to two decimals share one; here of shares.
+of neighbouring words of a caption, in lower case and without punctuation: neither is the paper's.
+Table 3's coefficients compare ranks, so that they are the same of shares as of their ranks; of the
+54 that it prints, 33 follow from the ranks that Tables 7 to 9 print.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
@@ -24,11 +26,13 @@ from revise_captions.critic.load import load_critic
 from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.protocol import Critic, JudgeRequest
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.metrics.protocol import StoredImage
+from revise_captions.metrics.protocol import ScoresParts, StoredImage
+from revise_captions.metrics.registry import MetricOptions, load_metric, scored_parts
 from revise_captions.pipelines.metrics.autorater import KINDS, people_of, rater_of, shares
 from revise_captions.pipelines.metrics.score_table import Scores
+from revise_captions.pipelines.metrics.scores import METRIC, metric_input
 from revise_captions.pipelines.reproduce.table import (
-    PAPER,
+    OURS,
     Asked,
     Figures,
     PaperTable,
@@ -37,7 +41,7 @@ from revise_captions.pipelines.reproduce.table import (
     published,
 )
 from revise_captions.signature import signature
-from revise_captions.stats.classification import macro_f1, roc_auc
+from revise_captions.stats.classification import HALF, macro_f1, roc_auc
 from revise_captions.stats.correlations import correlation
 from revise_captions.stats.leaderboard import CRITERIA, Criterion, Ratings
 
@@ -45,6 +49,53 @@ Floats = npt.NDArray[np.float64]
 #: Captions whose images are held at a time.
 _WINDOW = 64
 DOCCI = "docci-critique"
+
+
+FILES = "a further rater: metric:NAME or metric:NAME=MODEL, which scores sentences"
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceRater:
+    """Whose answers are compared with people's.
+
+    Attributes:
+        name: What tables call it.
+        threshold: A sentence is factual from it on.
+        settings: What decides its answers.
+        values: One for each labeled sentence of some captions, in order; NaN where unscored.
+    """
+
+    name: str
+    threshold: float
+    settings: Mapping[str, str]
+    values: Callable[[list[Example], Path], list[list[float]]]
+
+
+def _raters(asked: Asked) -> list[SentenceRater]:
+    """The critic of `--model`, and each metric that is given."""
+    name = asked.models["critic"]
+    critic = load_critic(name, CriticOptions(asked.placement))
+    known = {f"critic {key}": value for key, value in critic.settings.items()}
+    found = [SentenceRater(f"critic {name}", critic.threshold, known, partial(_verdicts, critic))]
+    return [*found, *(_metric(given, asked) for given in asked.files)]
+
+
+def _metric(given: str, asked: Asked) -> SentenceRater:
+    metric = None
+    if given.startswith(METRIC):
+        metric = load_metric(given.removeprefix(METRIC), MetricOptions(asked.placement))
+    if not isinstance(metric, ScoresParts):
+        raise UserError(f"{given} scores no sentences", hint=f"FILE is {FILES}")
+    cut = HALF if metric.threshold is None else metric.threshold
+    settings = {f"{given} {key}": value for key, value in metric.settings.items()}
+    return SentenceRater(given, cut, settings, partial(_scored, metric))
+
+
+def _scored(metric: ScoresParts, examples: list[Example], folder: Path) -> list[list[float]]:
+    inputs = [metric_input(example, folder) for example in examples]
+    spans = [[sentence.span for sentence in example.sentences] for example in examples]
+    found = scored_parts(metric, inputs, spans)
+    return [[np.nan if one.value is None else one.value for one in own] for own in found]
 
 
 def sentences(asked: Asked) -> TableRows:
@@ -55,47 +106,55 @@ def sentences(asked: Asked) -> TableRows:
             f"{asked.data} has no folder {', '.join(BENCHMARKS)}",
             hint="put the files of each benchmark into a sub-folder of its name",
         )
-    critic = load_critic(asked.models["critic"], CriticOptions(asked.placement))
-    figures: list[float | None] = []
-    notes = []
+    raters = _raters(asked)
+    rows: dict[str, list[float | None]] = {rater.name: [] for rater in raters}
+    notes = [f"{name}: not in the data" for name in BENCHMARKS if name not in there]
     for name in BENCHMARKS:
         if name not in there:
-            figures += [None, None]
-            notes.append(f"{name}: not in the data")
+            rows = {who: [*figures, None, None] for who, figures in rows.items()}
             continue
-        p, truth = _judged(asked, name, critic)
-        known = np.isfinite(p)
-        found = roc_auc(p[known], truth[known]), macro_f1(p[known], truth[known])
-        figures += [value if np.isfinite(value) else None for value in found]
-        notes.append(f"{name}: {known.sum()} sentences judged, {(~known).sum()} unscored")
-    return TableRows({f"critic {asked.models['critic']}": figures}, critic.settings, tuple(notes))
+        for rater, (p, truth) in zip(raters, _judged(asked, name, raters), strict=True):
+            known = np.isfinite(p)
+            found = roc_auc(p[known], truth[known]), macro_f1(p[known], truth[known])
+            rows[rater.name] += [value if np.isfinite(value) else None for value in found]
+            counts = f"{known.sum()} sentences judged, {(~known).sum()} unscored"
+            notes.append(f"{name}, {rater.name}: {counts}")
+    return TableRows(rows, _settings(raters), tuple(notes))
 
 
-def _judged(asked: Asked, name: str, critic: Critic) -> tuple[Floats, Floats]:
-    """P(factual) of each labeled sentence, NaN where unscored, and whether it is factual."""
+def _settings(raters: Sequence[SentenceRater]) -> dict[str, str]:
+    return {name: value for rater in raters for name, value in rater.settings.items()}
+
+
+def _judged(
+    asked: Asked, name: str, raters: Sequence[SentenceRater]
+) -> list[tuple[Floats, Floats]]:
+    """Each rater's values of the labeled sentences, NaN where unscored, and which are factual."""
     found = [
-        (value, float(sentence.factual))
-        for example, values in _examples(asked, name, critic)
-        for sentence, value in zip(example.sentences, values, strict=True)
+        (*answers, float(sentence.factual))
+        for example, values in _examples(asked, name, raters)
+        for sentence, *answers in zip(example.sentences, *values, strict=True)
         if sentence.factual is not None
     ]
-    return np.array([value for value, _ in found]), np.array([truth for _, truth in found])
+    columns = np.array(found, dtype=float).reshape(-1, len(raters) + 1).T
+    return [(own, columns[-1]) for own in columns[:-1]]
 
 
 def _examples(
-    asked: Asked, name: str, critic: Critic | None
-) -> Iterator[tuple[Example, list[float]]]:
-    """A benchmark's captions, with one value for each labeled sentence."""
+    asked: Asked, name: str, raters: Sequence[SentenceRater] = ()
+) -> Iterator[tuple[Example, list[list[float]]]]:
+    """A benchmark's captions, with each rater's values of the labeled sentences."""
     folder = asked.folder(name)
     items = (item for item in benchmark(name).read(folder) if isinstance(item, Example))
     examples = islice(items, asked.limit)
     while window := list(islice(examples, _WINDOW)):
-        found = _verdicts(window, folder, critic) if critic else [[] for _ in window]
-        yield from zip(window, found, strict=True)
+        found = [rater.values(window, folder) for rater in raters]
+        for k, example in enumerate(window):
+            yield example, [own[k] for own in found]
 
 
-def _verdicts(examples: list[Example], folder: Path, critic: Critic) -> list[list[float]]:
-    """One value per labeled sentence; an image that cannot be read leaves its caption unscored."""
+def _verdicts(critic: Critic, examples: list[Example], folder: Path) -> list[list[float]]:
+    """P(factual) of labeled sentences; an unreadable image leaves its caption unscored."""
     asked: dict[int, JudgeRequest] = {}
     for k, example in enumerate(examples):
         spans = tuple(sentence.span for sentence in example.sentences)
@@ -115,7 +174,7 @@ def _verdicts(examples: list[Example], folder: Path, critic: Critic) -> list[lis
 
 def statistics(asked: Asked) -> TableRows:
     """Table 2: what captioners write, and how much of it people call right."""
-    examples = [example for example, _ in _examples(asked, DOCCI, None)]
+    examples = [example for example, _ in _examples(asked, DOCCI)]
     right = dict(_shares(people_of(examples), "per_description"))
     by: dict[str, list[Example]] = {}
     for example in examples:
@@ -146,28 +205,45 @@ def _shares(ratings: Ratings, criterion: Criterion) -> Iterator[tuple[str, float
         yield who, float(share) if np.isfinite(share) else None
 
 
-def _rated(asked: Asked) -> tuple[Ratings, Ratings, dict[str, str], tuple[str, ...]]:
-    """People's ratings and the critic's, at its threshold; settings and notes."""
-    critic = load_critic(asked.models["critic"], CriticOptions(asked.placement))
-    found = list(_examples(asked, DOCCI, critic))
+@dataclass(frozen=True, slots=True)
+class DocciRatings:
+    """People's ratings of DOCCI-Critique's captioners and each rater's, at its threshold."""
+
+    people: Ratings
+    raters: Mapping[str, Ratings]
+    settings: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def _rated(asked: Asked) -> DocciRatings:
+    raters = _raters(asked)
+    found = list(_examples(asked, DOCCI, raters))
     examples = [example for example, _ in found]
-    values = {
-        (example.id, k): value if np.isfinite(value) else None
-        for example, own in found
-        for k, value in enumerate(own)
-    }
-    name = asked.models["critic"]
-    scores = Scores(name, signature(critic.settings), {}, values, {}, {})
-    unscored = sum(value is None for value in values.values())
-    note = f"{len(values)} sentences, {unscored} unscored; factual from {critic.threshold:g} on"
-    both = people_of(examples), rater_of(examples, scores, critic.threshold)
-    settings = {**critic.settings, "factual": f"{critic.threshold:g}"}
-    return *both, settings, (note,)
+    own: dict[str, Ratings] = {}
+    settings, notes = _settings(raters), []
+    for n, rater in enumerate(raters):
+        values = {
+            (example.id, k): value if np.isfinite(value) else None
+            for example, answers in found
+            for k, value in enumerate(answers[n])
+        }
+        scores = Scores(rater.name, signature(rater.settings), {}, values, {}, {})
+        own[rater.name] = rater_of(examples, scores, rater.threshold)
+        unscored = sum(value is None for value in values.values())
+        cut = f"{rater.threshold:g}"
+        notes.append(f"{rater.name}: {len(values)} sentences, {unscored} unscored; from {cut} on")
+        settings[f"{rater.name} factual"] = cut
+    return DocciRatings(people_of(examples), own, settings, tuple(notes))
 
 
 def autoraters(asked: Asked) -> TableRows:
-    """Table 3: captioners' shares by the critic against those by people."""
-    people, rater, settings, notes = _rated(asked)
+    """Table 3: captioners' shares by each rater against those by people."""
+    found = _rated(asked)
+    rows = {name: _correlations(found.people, own) for name, own in found.raters.items()}
+    return TableRows(rows, found.settings, found.notes)
+
+
+def _correlations(people: Ratings, rater: Ratings) -> list[float | None]:
     figures: list[float | None] = []
     for criterion in CRITERIA:
         human, own = shares(people, criterion), shares(rater, criterion)
@@ -175,15 +251,19 @@ def autoraters(asked: Asked) -> TableRows:
         for kind in KINDS:
             value = correlation(kind, own[known], human[known])
             figures.append(float(value) if np.isfinite(value) else None)
-    return TableRows({f"critic {asked.models['critic']}": figures}, settings, notes)
+    return figures
 
 
 def leaderboard(criterion: Criterion, asked: Asked) -> TableRows:
-    """Tables 7 to 9: each captioner's share by people and by the critic."""
-    people, rater, settings, notes = _rated(asked)
-    own = dict(_shares(rater, criterion))
-    rows = {who: [share, own[who]] for who, share in _shares(people, criterion)}
-    return TableRows(rows, settings, notes)
+    """Tables 7 to 9: each captioner's share by people and by each rater."""
+    found = _rated(asked)
+    columns = [dict(_shares(own, criterion)) for own in found.raters.values()]
+    rows = {
+        who: [share, *(own[who] for own in columns)]
+        for who, share in _shares(found.people, criterion)
+    }
+    further = tuple(found.raters)[1:]
+    return TableRows(rows, found.settings, found.notes, further=further)
 
 
 def _number(cell: str) -> float | None:
@@ -193,7 +273,6 @@ def _number(cell: str) -> float | None:
 _CRITIC = (TableModel("critic", "bundled", ""),)
 _SHARES = published("vnli_tables7to9.csv")
 _COST = "one question a sentence: 10,216 in DOCCI-Critique"
-_RANKS = ("correlations are of shares, the paper's of ranks with ties to two decimals",)
 
 
 def _leaderboard(number: int, criterion: Criterion, what: str, at: int) -> PaperTable:
@@ -208,6 +287,7 @@ def _leaderboard(number: int, criterion: Criterion, what: str, at: int) -> Paper
         roles=_CRITIC,
         run=partial(leaderboard, criterion),
         sample="vnli-critique",
+        files=FILES,
         digits=(2,),
     )
 
@@ -225,7 +305,8 @@ TABLES = (
         run=statistics,
         sample="vnli-critique",
         digits=(1, 1, 1, 1, 0),
-        differs={PAPER: ("what a 2-gram is and how sentences are averaged is not said there",)},
+        protocols=(OURS,),
+        differs={OURS: ("what a 2-gram is and how sentences are averaged is not said there",)},
     ),
     PaperTable(
         id="vnli-critique:table3",
@@ -238,7 +319,7 @@ TABLES = (
         roles=_CRITIC,
         run=autoraters,
         sample="vnli-critique",
-        differs={PAPER: _RANKS},
+        files=FILES,
     ),
     PaperTable(
         id="vnli-critique:table4",
@@ -251,6 +332,7 @@ TABLES = (
         roles=_CRITIC,
         run=sentences,
         sample="vnli-critique",
+        files=FILES,
         digits=(2,),
     ),
     _leaderboard(7, "response", "captions without an error", 0),

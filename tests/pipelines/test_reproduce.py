@@ -72,6 +72,37 @@ def test_further_metrics_stand_beside_the_papers_own():
     assert "\n1 pairs\n" in text
 
 
+@pytest.mark.parametrize("number", [3, 4, 7])
+def test_further_raters_stand_beside_the_critic(number, tmp_path):
+    out = tmp_path / "table.json"
+    reproduce(ReproduceOptions(f"vnli-critique:table{number}", ("metric:critic=bundled",), out=out))
+    found = json.loads(out.read_text())
+    rows = found["computed"]
+    if number == 7:
+        assert found["columns"] == ["people", "critic", "metric:critic=bundled"]
+        assert all(row[1] == row[2] for row in rows.values())
+        assert {len(row) for row in found["published"].values()} == {3}
+    else:  # one critic, asked in both ways
+        assert list(rows) == ["critic bundled", "metric:critic=bundled"]
+        assert rows["critic bundled"] == rows["metric:critic=bundled"]
+    assert len(found["notes"]) >= 2
+    for given in ("metric:length", "floor:length"):
+        with pytest.raises(UserError, match=f"{given} scores no sentences"):
+            reproduce(ReproduceOptions(f"vnli-critique:table{number}", (given,)))
+
+
+def test_no_table_is_called_the_papers_where_it_is_ours():
+    text = reproduce(ReproduceOptions("contextref:table1"))
+    assert ", protocol ours\n" in text
+    assert "names and errors here by rules" in text
+    assert "protocol:ours" in text
+    assert ", protocol released\n" in reproduce(
+        ReproduceOptions("contextref:table1", protocol="released")
+    )
+    with pytest.raises(UserError, match="has no protocol 'paper'"):
+        reproduce(ReproduceOptions("contextref:table1", protocol="paper"))
+
+
 def test_a_token_has_the_best_grade_of_what_stands_on_it():
     """A wrong relation between two right objects marks what is only the relation's."""
     text = "A woman holds a chalice."
