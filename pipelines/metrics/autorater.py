@@ -2,8 +2,8 @@
 
 People's shares come from the labels of sentences, the rater's from the same sentences at its
 threshold; both are counted by `stats.leaderboard`. A sentence that people did not label counts on
-neither side. The paper's coefficients are those of ranks, where equal shares to two decimals share
-one; here, shares are compared.
+neither side. The coefficients compare ranks: those of shares are those of their ranks, as in the
+paper's Table 3.
 """
 
 from __future__ import annotations
