@@ -12,6 +12,7 @@ Examples:
   captions reproduce --list
   captions reproduce posh:table2                       # on a made-up sample, offline
   captions reproduce vnli-critique:table4 --data DIR --model Qwen/Qwen3-VL-8B-Instruct
+  captions reproduce vnli-critique:table3 --data DIR metric:vqascore=MODEL  # beside the critic
   captions reproduce posh:table3-docent --data DIR --protocol released --prompts prompts \\
     --model Qwen/Qwen3-14B --model parser=en_core_web_trf --model coreference=maverick
   captions reproduce dcscore:table11 --data DIR mine=captions.jsonl
