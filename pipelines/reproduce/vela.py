@@ -91,7 +91,7 @@ def _table(number: int, title: str, rows: Mapping[str, Figures], kind: Kind) -> 
         run=partial(arena, kind),
         sample="vela",
         files=FILES,
-        sample_files=("floor:length",),
+        sample_files=("floor:length", "metric:random"),
         digits=(1,),
         differs={
             PAPER: ("the paper's rows of VELA and GPT-4o are means of five runs (--seeds 5)",)
@@ -119,7 +119,7 @@ TABLES = (
         run=short,
         sample="vela",
         files=FILES,
-        sample_files=("floor:length",),
+        sample_files=("floor:length", "metric:random"),
         digits=(1,),
     ),
 )  # fmt: skip

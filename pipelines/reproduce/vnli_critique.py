@@ -262,8 +262,10 @@ def leaderboard(criterion: Criterion, asked: Asked) -> TableRows:
         who: [share, *(own[who] for own in columns)]
         for who, share in _shares(found.people, criterion)
     }
+    none = [None] * len(_OTHERS)
+    spread = {who: [*row[:2], *none, *row[2:]] for who, row in rows.items()}
     further = tuple(found.raters)[1:]
-    return TableRows(rows, found.settings, found.notes, further=further)
+    return TableRows(spread, found.settings, found.notes, further=further)
 
 
 def _number(cell: str) -> float | None:
@@ -272,6 +274,11 @@ def _number(cell: str) -> float | None:
 
 _CRITIC = (TableModel("critic", "bundled", ""),)
 _SHARES = published("vnli_tables7to9.csv")
+#: The paper's other raters, in the order of its columns.
+_OTHERS = (
+    *("Gemini-2.0", "GPT-4o", "InstrBLIP", "LLaVA-OV"),
+    *("Janus-Pro", "Qwen2.5-VL", "mPLUG-Owl3", "Emu3-Chat"),
+)
 _COST = "one question a sentence: 10,216 in DOCCI-Critique"
 
 
@@ -282,8 +289,8 @@ def _leaderboard(number: int, criterion: Criterion, what: str, at: int) -> Paper
         source=f"2506.07631, Table {number}",
         benchmarks=(DOCCI,),
         cost=_COST,
-        columns=("people", "critic"),
-        published={who: row[at : at + 2] for who, row in _SHARES.items()},
+        columns=("people", "critic", *_OTHERS),
+        published={who: row[at : at + 2 + len(_OTHERS)] for who, row in _SHARES.items()},
         roles=_CRITIC,
         run=partial(leaderboard, criterion),
         sample="vnli-critique",
@@ -336,6 +343,6 @@ TABLES = (
         digits=(2,),
     ),
     _leaderboard(7, "response", "captions without an error", 0),
-    _leaderboard(8, "per_description", "right sentences of a caption, on average,", 2),
-    _leaderboard(9, "overall", "right sentences of all", 4),
+    _leaderboard(8, "per_description", "right sentences of a caption, on average,", 10),
+    _leaderboard(9, "overall", "right sentences of all", 20),
 )
