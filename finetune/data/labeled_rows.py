@@ -23,7 +23,6 @@ import click
 from revise_captions.command_line.options import option
 from revise_captions.command_line.shared import shared_option
 from revise_captions.errors import UserError
-from revise_captions.finetune.data.records import parse
 from revise_captions.io.fields import (
     CAPTIONS,
     Fields,
@@ -96,7 +95,7 @@ class LabeledText:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-#: What a row labels. Raises ValueError, KeyError, TypeError, AttributeError or BadRecord.
+#: What a row labels. Raises one of `records.MALFORMED` or BadRecord.
 Reader = Callable[[Mapping[str, Any]], Sequence[LabeledText]]
 _Rows = Sequence[Mapping[str, Any]]
 
@@ -141,7 +140,6 @@ def kind_of(rows: _Rows, options: RowOptions) -> LabelKind:
 
 
 def _training_row(row: Mapping[str, Any]) -> Sequence[LabeledText]:
-    parse(dict(row))
     more = {name: row[name] for name in ("description", "asides") if row.get(name)}
     return [LabeledText(row["caption"], row["sentences"], more)]
 

@@ -22,7 +22,7 @@ label of an auxiliary one, are required. `weight` (sentences of a run that it st
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -141,7 +141,7 @@ class Examples(Sequence[TrainingExample]):
         try:
             row = json.loads(line)
             example = parse(row)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (*MALFORMED, RecursionError) as error:
             raise self._error(number, f"not a training row: {error!r}") from None
         end = 0
         for sentence in example.sentences:
@@ -179,14 +179,16 @@ def _size(example: TrainingExample) -> int:
     return size + sum(s.span.end - s.span.start + len(s.rationales[0]) + overhead for s in wrong)
 
 
-def parse(row: dict[str, Any]) -> TrainingExample:
-    """One row of training data. Raises KeyError, TypeError or ValueError on a malformed one."""
+#: What a malformed row raises.
+MALFORMED = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
+
+
+def parse(row: Mapping[str, Any]) -> TrainingExample:
+    """One row of training data. Raises one of `MALFORMED` on a malformed one."""
     sentences = []
     for item in row["sentences"]:
         factual = _factual(item)
-        rationales = tuple(item.get("rationales") or ())
-        if not rationales and item.get("rationale"):
-            rationales = (item["rationale"],)
+        rationales = _rationales(item)
         rewrite = "" if factual or item.get("needs_context") else str(item.get("rewrite") or "")
         span = Span(int(item["start"]), int(item["end"]))
         assessable = bool(item.get("assessable", True))
@@ -204,6 +206,13 @@ def parse(row: dict[str, Any]) -> TrainingExample:
         str(row.get("description") or ""),
         tuple(_auxiliary(item) for item in row.get("asides") or ()),
     )
+
+
+def _rationales(item: dict[str, Any]) -> tuple[str, ...]:
+    told = item.get("rationales") or ([item["rationale"]] if item.get("rationale") else [])
+    if not isinstance(told, list) or not all(isinstance(one, str) for one in told):
+        raise TypeError(f"rationales {told!r:.80}, expected texts")
+    return tuple(told)
 
 
 def _factual(item: dict[str, Any]) -> bool:

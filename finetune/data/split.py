@@ -13,7 +13,7 @@ from typing import Any
 
 from revise_captions.errors import BadRecord, UserError, described
 from revise_captions.finetune.data.labeled_rows import LabeledText, LabelKind, RowOptions, kind_of
-from revise_captions.finetune.data.records import provenance
+from revise_captions.finetune.data.records import MALFORMED, parse, provenance
 from revise_captions.io.fields import look_up
 from revise_captions.io.images import parse_image
 from revise_captions.io.perceptual_hash import groups
@@ -46,6 +46,9 @@ class _Gathered:
         self.first.setdefault(why, line)
 
     def add(self, image: str, text: LabeledText) -> None:
+        """Takes what a row labels; raises one of `MALFORMED` where training could not read it."""
+        row = {"image": image, "caption": text.caption, "sentences": text.sentences}
+        parse({**row, **text.more})
         new: dict[str, Any] = {"sentences": {}, **text.more}
         about = self.captions.setdefault((image, text.caption), new)
         for item in text.sentences:
@@ -128,7 +131,7 @@ def split_file(data: Path, out: Path, options: RowOptions) -> str:
                     found.add(stored[ref], text)
             except BadRecord as error:
                 found.leave_out(error.detail, row.line)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except MALFORMED as error:
                 plain = type(error) is ValueError
                 found.leave_out(str(error) if plain else described(error), row.line)
     rows = list(found.rows())

@@ -155,3 +155,39 @@ def test_a_ready_split_is_taken_as_it_is_and_training_rows_alone_are_split(tmp_p
         assert said.startswith("train.jsonl: training rows")
         assert open_split(folder, "validation").images
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"rationale": 7.5}, "TypeError: rationales [7.5], expected texts"),
+        ({"rationales": [["It stands."]]}, "TypeError: rationales [['It stands.']], expected"),
+        ({"rationales": "It stands."}, "TypeError: rationales 'It stands.', expected texts"),
+        ({"label": {"a": None}}, "label {'a': None}, expected 'factual' or 'nonfactual'"),
+        ({"start": 1e400}, "OverflowError"),
+        ({"end": "x"}, "invalid literal for int()"),
+        ({"weight": 0}, "weight 0.0, expected a positive number"),
+    ],
+)
+def test_a_row_that_training_could_not_read_is_left_out(tmp_path, change, why):
+    item = {"start": 7, "end": 16, "label": "nonfactual", "assessable": True}
+    rows = [
+        {"id": name, "image": name, "caption": "A cat. It sits.", "sentences": [item | {"end": 15}]}
+        for name in pictures(tmp_path, 8)
+    ]
+    rows[3]["sentences"] = [rows[3]["sentences"][0] | change]
+    rows[4] |= {"asides": [{"text": "A dog.", "label": "factual", "after": 1e400}]}
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said = split_file(tmp_path / "in.jsonl", tmp_path / "out", OPTIONS)
+    assert why in said
+    assert "OverflowError" in said
+    examples = [*open_split(tmp_path / "out", "train"), *open_split(tmp_path / "out", "validation")]
+    assert len(examples) == 6
+
+
+def test_a_verdict_of_no_known_kind_leaves_its_row_out(run, tmp_path):
+    rows = rows_of(run)
+    rows[0]["revision"]["sentences"][0]["label"] = {"a": None}
+    damaged = run.with_name("damaged.jsonl")
+    damaged.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "label {'a': None}, expected" in split_file(damaged, tmp_path / "out", OPTIONS)
