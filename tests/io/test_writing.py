@@ -224,6 +224,13 @@ def test_what_another_program_changed_in_a_journal(folder):
         )
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_line_is_there_at_once_where_that_is_asked_for(folder, at_once):
+    with (folder / "new").open("wb") as file:
+        writing.json_lines_writer(file, flush=at_once).write({"n": 1})
+        assert (folder / "new").read_bytes() == (b'{"n": 1}\n' if at_once else b"")
+
+
 def test_a_log_grows_by_whole_lines(folder):
     path, rows = folder / "log", [{"n": 1}, {"text": "é" * 40}, {"n": 3}]
     append_json_line(path, rows[0])

@@ -171,14 +171,14 @@ def _write_annotations(
     text stands then."""
     known = images_of(source.path, source.name)
     mine = source.select(itertools.count(1))
-    following = next(mine, 0)
+    following = next(mine, None)
     first = gap = _gap(text)
     number = written = 0
     while text.peek() != "]":
         number += 1
         found = element(text, number)
         if number == following:
-            following = next(mine, 0)
+            following = next(mine, None)
             row = found if isinstance(found, BadRow) else with_image(found, known, source.name)
             result = pairs.result_for(row)
             if result is not None:
