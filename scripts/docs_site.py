@@ -39,6 +39,8 @@ DEMO, EXPLORER = "demo-out/report.html", "demo-out/explorer"
 _LINK = re.compile(
     r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?P<path>[^()\s#:]+)(?P<anchor>#[^)\s]*)?\)"
 )
+#: GitHub wants bars escaped in the code of a table's cell, and Python's Markdown shows the escape.
+_IN_CODE = re.compile(r"`[^`\n]+`")
 _VALUES = re.compile(r"<!-- values of (?P<module>[\w.]+)\.(?P<name>\w+) -->")
 
 
@@ -124,7 +126,7 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> st
         # a link, and MkDocs says that it is broken.
         return link["text"] if (ROOT / target).exists() else link[0]
 
-    return _LINK.sub(moved, markdown)
+    return _LINK.sub(moved, _IN_CODE.sub(lambda code: code[0].replace("\\|", "|"), markdown))
 
 
 def on_post_build(config: MkDocsConfig) -> None:

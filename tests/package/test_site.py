@@ -84,6 +84,15 @@ def test_no_page_fetches_anything_from_another_host(site):
     assert not any('class="mermaid"' in page.read_text(encoding="utf-8") for page in pages)
 
 
+def test_no_code_in_a_table_shows_an_escape(site):
+    shown = {
+        page.name: found
+        for page in site.rglob("*.html")
+        if (found := re.findall(r"<td>[^\n]*<code>[^<]*\\\|[^<]*</code>", page.read_text("utf-8")))
+    }
+    assert shown == {}
+
+
 def test_links_to_pages_outside_docs_lead_to_their_copies(site):
     index = (site / "index.html").read_text(encoding="utf-8")
     assert 'href="reference/output.html#rows"' in index
