@@ -10,13 +10,18 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from board_pages import board_page, posh_page
 from browser import Browser, needs_browser
 from explored import serving, write_run
 from report_pages import page  # noqa: F401  # the story book's report
+
+from revise_captions.pipelines.explore.static import write_static
 
 ROOT = Path(__file__).parents[2]
 AXE = os.environ.get("AXE", "")
@@ -76,11 +81,24 @@ def test_explorer(browser, tmp_path, monkeypatch):
     run = write_run(tmp_path, 25, start=3)
     with serving(run) as explorer:
         check(browser, explorer.url)
+        write_static(explorer.session, tmp_path / "static")
+    for name in ("index.html", "figures.html"):
+        check(browser, (tmp_path / "static" / name).as_uri())
 
 
 @pytest.mark.timeout(1800)
 def test_site(browser, site):
     pages = sorted(site.rglob("*.html"))
-    assert len(pages) > 40
+    assert len(pages) > 60
     for path in pages:
-        check(browser, path.as_uri())
+        if path.name != "404.html":
+            check(browser, path.as_uri())
+
+
+def test_page_of_what_is_not_there(browser, site):
+    """Only a server answers with it, so its scripts are at the server's root."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        check(browser, f"http://127.0.0.1:{server.server_port}/404.html")
+        server.shutdown()
