@@ -102,7 +102,8 @@ def note(rated: RatedCaptioners, errors: Mapping[str, ErrorRates | None]) -> str
             f"Corrected by {known.origin}: {f'“{expert}”' if expert else 'the critic'} calls "
             f"{kept:.1f} % of the true and {passed:.1f} % of the wrong sentences factual."
         )
-    texts.append("Revised captions cannot be corrected so.")
+    if any(name.endswith(REVISED) for name in rated.ratings.captioners):
+        texts.append("Revised captions cannot be corrected so.")
     unknown = {expert for expert, known in errors.items() if known is None}
     left = sum(rated.experts.get(image, "") in unknown for image in rated.ratings.images)
     if left:

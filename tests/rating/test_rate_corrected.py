@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from revise_captions.errors import UserError
 from revise_captions.pipelines.rating.autorater import (
+    REVISED,
     Counted,
     JudgedCaption,
     joined,
@@ -83,6 +85,12 @@ def test_each_expert_is_corrected_for_its_own_errors(rated):
     assert "test scenes: “scenes” calls 90.0 % of the true and 20.0 % of the wrong" in said
     assert "test charts: “charts” calls 70.0 % of the true and 10.0 % of the wrong" in said
     assert "Without" not in said
+    assert "Revised captions" not in said  # there are none
+
+
+def test_what_is_said_of_revised_captions_is_said_where_there_are_some(rated):
+    some = replace(rated.ratings, captioners=("x" + REVISED,))
+    assert note(replace(rated, ratings=some), ERRORS).endswith("cannot be corrected so.")
 
 
 def test_the_wrong_experts_errors_would_not_do(rated):
