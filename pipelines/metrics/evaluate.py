@@ -6,7 +6,7 @@ scores (files)       ─ joined by id ─────────┴─ figures 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -95,9 +95,8 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
     return found
 
 
-#: Of the tables of single captioners: characters of the first column and of the others, and how
-#: many of these stand beside each other.
-_FIRST, _WIDTH, _ABREAST = 24, 27, 4
+#: The widest table of single captioners, in characters; what is wider goes below.
+_WIDEST = 160
 _CHANCE = 0.05
 _APART = (
     "* p < 0.05 against the first (paired permutation test, one by one); sizes and differences are "
@@ -202,22 +201,30 @@ def _table(level: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
 def _by_subset(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """One table of the figures of single captioners: a line for each, a column for each figure."""
     found = {(row["subset"], row["name"], row["metric"]): row for row in rows}
-    columns = list(dict.fromkeys((name, metric) for _, name, metric in found))
+    subsets = list(dict.fromkeys(row["subset"] for row in rows))
+    first = ["each captioner", "", *map(plain, subsets)]
     lines: list[str] = []
-    for at in range(0, len(columns), _ABREAST):
-        part = columns[at : at + _ABREAST]
-        tops = (("" if k and part[k - 1][0] == name else name) for k, (name, _) in enumerate(part))
-        lines += ["", _cells("each captioner", tops)]
-        lines.append(_cells("", (plain(metric)[: _WIDTH - 2] for _, metric in part)))
-        for subset in dict.fromkeys(row["subset"] for row in rows):
-            own = [found.get((subset, *column)) for column in part]
-            lines.append(_cells(plain(subset)[:_FIRST], map(_cell, own)))
+    part: list[list[str]] = []
+    above = ""
+    for name, metric in dict.fromkeys((name, metric) for _, name, metric in found):
+        cells = [_cell(found.get((subset, name, metric))) for subset in subsets]
+        if part and _width([first, *part, cells]) > _WIDEST:
+            lines, part, above = [*lines, "", *_columns([first, *part])], [], ""
+        part.append(["" if name == above else name, plain(metric), *cells])
+        above = name
+    lines += ["", *_columns([first, *part])] if part else []
     tested = any(row["p_value"] is not None for row in rows)
     return [*lines, f"  {_APART}"] if tested else lines
 
 
-def _cells(first: str, cells: Iterable[str]) -> str:
-    return f"  {first:<{_FIRST}}{''.join(f'{cell:<{_WIDTH}}' for cell in cells)}".rstrip()
+def _width(columns: Sequence[Sequence[str]]) -> int:
+    return sum(2 + max(map(len, column)) for column in columns)
+
+
+def _columns(columns: Sequence[Sequence[str]]) -> list[str]:
+    """Columns of cells as lines, each column as wide as its longest cell."""
+    padded = [[f"{cell:<{max(map(len, column))}}" for cell in column] for column in columns]
+    return ["".join(f"  {cell}" for cell in line).rstrip() for line in zip(*padded, strict=True)]
 
 
 def _cell(row: Mapping[str, Any] | None) -> str:
