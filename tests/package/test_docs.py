@@ -78,6 +78,14 @@ def test_a_page_says_what_it_is_for_and_then_how(page):
     assert before.count("\n") <= 8
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_fences_stand_alone(page):
+    """One with text behind it closes nothing, and the rest of the page is code."""
+    fences = re.findall(r"(?m)^ *```(.*)$", PAGES[page])
+    assert [text for text in fences if not re.fullmatch(r"\w*", text)] == []
+    assert len(fences) % 2 == 0
+
+
 #: Pages of figures that stand beside the guides.
 MEASURED = ("docs/measurements.md", "docs/papers.md")
 #: Guides that are longer, and why.
