@@ -44,6 +44,19 @@ def load_picturebook(argument: str, options: CriticOptions) -> Critic:
     return load_paligemma("bundled", options)
 
 
+def load_clauses(argument: str, options: CriticOptions) -> Critic:
+    """The picture book's critic, which judges the clauses of a sentence one by one, too."""
+    from revise_captions.critic.paligemma.load import load_paligemma as load
+
+    _without_argument("clauses", argument)
+    if options.placement.engine != TRANSFORMERS:
+        raise UserError(
+            f"the engine {options.placement.engine} cannot compute the critic clauses",
+            hint="leave --engine out: it runs in this process",
+        )
+    return load("bundled", options, by_clause=True)
+
+
 def load_paligemma(argument: str, options: CriticOptions) -> Critic:
     """A PaliGemma 2, asked as it was trained [=FOLDER or hub id]."""
     placement = options.placement

@@ -7,9 +7,10 @@ import unicodedata
 from typing import NamedTuple
 
 from revise_captions.charts.claims.edits import with_fixes
-from revise_captions.records import Fix, Why
+from revise_captions.records import CLAUSE, Fix, Why
 from revise_captions.reviser.losses import lost_content
 from revise_captions.reviser.protocol import RewriteRequest
+from revise_captions.text.clauses import without_clause
 from revise_captions.text.content_words import (
     content_keys,
     known_keys,
@@ -95,6 +96,8 @@ def check(request: RewriteRequest, rewrite: str, *, mode: str) -> GuardResult:
         return GuardResult(None)
     if other_absence(text, sentence, rationale):
         return GuardResult(Why.OTHER_ABSENCE)
+    if _without_wrong_clause(request, text):
+        return GuardResult(None)
     absent = [word for fault in request.read_faults for word in fault.denied]
     if lost_content(text, sentence, rationale, absent):
         return GuardResult(Why.LOST_CONTENT)
@@ -106,6 +109,12 @@ def check(request: RewriteRequest, rewrite: str, *, mode: str) -> GuardResult:
     if not found:
         why, found = Why.NOT_AS_NAMED, [fix.right for fix in _named(request)]
     return GuardResult(why) if mode == "strict" else GuardResult(None, f"{why}: {', '.join(found)}")
+
+
+def _without_wrong_clause(request: RewriteRequest, text: str) -> bool:
+    """Whether a rewrite is the sentence without the clause that is named as wrong."""
+    places = [fix.span for fix in request.fixes if fix.kind == CLAUSE]
+    return any(without_clause(request.sentence, place) == text for place in places)
 
 
 def _as_named(request: RewriteRequest, text: str) -> bool | None:

@@ -20,7 +20,7 @@ from revise_captions.errors import UserError
 from revise_captions.io.checked_json import read_checked
 from revise_captions.io.writing import write_text
 from revise_captions.pretrained import load_pretrained, load_weights
-from revise_captions.records import ABSENCE, Complaint
+from revise_captions.records import ABSENCE, CLAUSE, Complaint, Span
 from revise_captions.reviser.bundled_model.deletions import VERSION as DELETIONS
 from revise_captions.reviser.bundled_model.deletions import may_go, without_dangling, without_quoted
 from revise_captions.reviser.bundled_model.smollm2 import VERSION as CHAT_VERSION
@@ -34,6 +34,7 @@ from revise_captions.reviser.guards import check
 from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.reviser.restoring import VERSION as RESTORING
 from revise_captions.reviser.restoring import restored, strays
+from revise_captions.text.clauses import with_clause, without_clause
 from revise_captions.text.sentences import split
 
 if TYPE_CHECKING:
@@ -148,7 +149,16 @@ class BundledReviser:
     strict: bool = True
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
-        return self._fault_by_fault(requests) if self.english else self._rewrite(requests)
+        places = [_wrong_clause(request) for request in requests]
+        asked = [
+            request if place is None else _alone(request, place)
+            for request, place in zip(requests, places, strict=True)
+        ]
+        written = self._fault_by_fault(asked) if self.english else self._rewrite(asked)
+        return [
+            text if place is None else _in_sentence(request, place, text)
+            for request, place, text in zip(requests, places, written, strict=True)
+        ]
 
     def _fault_by_fault(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         """Puts in what is named as data, and mends the other faults of each rationale one after the
@@ -230,6 +240,27 @@ class BundledReviser:
             refused = {text.casefold() for text in request.failed}
             result.append([text for text in found if text.casefold() not in refused])
         return result
+
+
+def _wrong_clause(request: RewriteRequest) -> Span | None:
+    return next((fix.span for fix in request.fixes if fix.kind == CLAUSE), None)
+
+
+def _alone(request: RewriteRequest, place: Span) -> RewriteRequest:
+    """The request about a clause alone, after those before it."""
+    text = place.of(request.sentence)
+    before = request.context + request.sentence[: place.start]
+    alone = f"{text[:1].upper()}{text[1:]}."
+    return replace(request, context=before, sentence=alone, fixes=(), failed=(), faults=None)
+
+
+def _in_sentence(request: RewriteRequest, place: Span, text: str | None) -> str | None:
+    """The sentence with the clause rewritten; without it where that failed, or is no rewrite."""
+    mended = with_clause(request.sentence, place, text) if text else request.sentence
+    if mended not in (request.sentence, *request.failed):
+        return mended
+    left = without_clause(request.sentence, place)
+    return None if left in (request.sentence, *request.failed) else left
 
 
 def _is_named(request: RewriteRequest, fault: Complaint) -> bool:

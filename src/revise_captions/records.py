@@ -43,6 +43,8 @@ class Evidence:
 
 #: The kind of a fix that says what is there, in a sentence that denied another thing.
 ABSENCE = "absence"
+#: The kind of a fix that names the clause of a sentence that is wrong; it may go.
+CLAUSE = "clause"
 
 
 @dataclass(frozen=True, slots=True)
