@@ -96,15 +96,11 @@ def test_the_command_prints_both_figures_of_each_captioner(coco, tmp_path_factor
     main = program(cli.evaluate_metric)
     code, said, err = outcome(main, capsys, "plain", folder, f"metric:chair={coco}")
     assert code == 0, err
-    lines = [line.split("chair=") for line in said.splitlines() if line.startswith("  CHAIR_")]
-    assert {name.strip(): (rest.split()[1], rest.split()[-1]) for name, rest in lines} == {
-        "CHAIR_i": ("0.571", "3"),  # 4 of 7
-        "CHAIR_i [a]": ("0.333", "1"),
-        "CHAIR_i [b]": ("0.750", "2"),
-        "CHAIR_s": ("0.667", "3"),
-        "CHAIR_s [a]": ("1.000", "1"),
-        "CHAIR_s [b]": ("0.500", "2"),
-    }
+    cells = [line.split() for line in said.splitlines()]
+    whole = {row[0]: (row[2], row[-1]) for row in cells if row and row[0].startswith("CHAIR_")}
+    assert whole == {"CHAIR_i": ("0.571", "3"), "CHAIR_s": ("0.667", "3")}  # 4 of 7, 2 of 3
+    assert ["a", "0.333", "1.000"] in cells
+    assert ["b", "0.750", "0.500"] in cells
 
 
 def test_a_folder_without_cocos_files(tmp_path, coco):

@@ -59,6 +59,7 @@ WITHOUT = {
     "job-sleeping-main": "times",
     "job-sleeping-wall": "times",
     "explore": "times",
+    "servers": "times",
     "mutation": "the tests' own",
     "chart-reader": "the reader's code, which has no version",
     "main path": "compared in full by a test",
