@@ -29,7 +29,7 @@ from revise_captions.io.rows import (
 )
 from revise_captions.layouts.coco import coco_rows, images_of, is_coco, members, skip, write_coco
 from revise_captions.layouts.delimited import DELIMITED, write_delimited
-from revise_captions.layouts.json_rows import edited, with_caption
+from revise_captions.layouts.json_rows import JSON_LINES, edited, with_caption
 from revise_captions.layouts.style import OutputStyle
 from revise_captions.pipelines.output import writers
 from revise_captions.runs.journal import RowResult
@@ -247,6 +247,30 @@ def test_bad_rows_of_a_table_in_full(tmp_path):
         BadRow("mine", 5, Reason.INVALID_UTF8, "character 7 is not UTF-8", b"d.jpg,D\xff."),
         Row(6, {"image": "e.jpg", "caption": "E."}, "e.jpg,E."),
     ]  # fmt: skip
+
+
+def test_a_row_may_begin_with_a_quoted_field_of_two_lines(tmp_path):
+    text = 'caption,image\n"One\nand two.",a.jpg\n"Three.",b.jpg\n'
+    source = opened(tmp_path / "in.csv", text)
+    assert [(row.line, row.data) for row in source.rows()] == [
+        (2, {"caption": "One\nand two.", "image": "a.jpg"}),
+        (4, {"caption": "Three.", "image": "b.jpg"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("head", "are_lines"),
+    [
+        (b'{"a": 1}', True),
+        (b'\xef\xbb\xbf{"a": 1}', True),
+        (b'\xef\xbb\xbf \n {"a": 1}', True),
+        (b"", True),
+        (b"[1]", False),
+        (b'[1]\xef\xbb\xbf{"a": 1}', False),
+    ],
+)
+def test_what_is_taken_for_json_lines(tmp_path, head, are_lines):
+    assert JSON_LINES.takes(tmp_path / "in.json", head) is are_lines
 
 
 # --- Whose layout an output has -----------------------------------------------------------------

@@ -90,6 +90,13 @@ def test_a_folder_that_may_not_be_written(folder, monkeypatch):
     assert said(folder, caught.value) == ("the folder full is not writable", "")
 
 
+def test_work_that_somebody_removed_is_no_error(folder):
+    work = writing.working_file(folder / "out", "partial")
+    work.path.unlink()
+    work.remove()
+    assert not work.path.exists()
+
+
 def test_what_killed_runs_left_goes_before_the_work_begins(folder):
     names = ["new.0123abcd.partial", "new.89abcdef.stdin", "file.0123abcd.partial"]
     for name in [*names, "new.0123abcd.part", "newer.0123abcd.partial"]:
@@ -297,6 +304,16 @@ def test_outputs_that_are_refused(folder, out, message, hint):
     with pytest.raises(UserError) as caught:
         writers.check_output(source, str(folder / out), force=True)
     assert said(folder, caught.value) == (message, hint)
+
+
+def test_a_folder_inside_the_input_is_refused(folder):
+    (folder / "full" / "metadata.jsonl").write_text('{"file_name": "a.png", "text": "A."}\n')
+    with pytest.raises(UserError) as caught:
+        writers.check_output(open_source(str(folder / "full")), str(folder / "full" / "new"))
+    assert said(folder, caught.value) == (
+        "full/new is inside the input",
+        "choose a folder beside it",
+    )
 
 
 def test_new_rows_for_each_row(folder):

@@ -248,6 +248,12 @@ def test_what_is_no_revision_is_one_bad_record(place, value, said):
     assert fits or found.value.detail.startswith("`revision` was not written by `--stage critique`")
 
 
+@pytest.mark.parametrize("span", [[0, 2], [0, 0], [0, 6], [6, 6]])
+def test_a_fix_may_begin_and_end_where_its_sentence_does(span):
+    draft = from_json(CAPTION, spoiled(("revision", "sentences", 1, "fixes", 0, "span"), span))
+    assert list(draft.sentences[1].rationale.fixes[0].span) == span
+
+
 @pytest.mark.parametrize("key", ["span", "p_factual", "reason", "assessable", "rationale", "fixes",
                                  "p_after", "reason_after", "dropped", "attempts"])  # fmt: skip
 def test_every_key_is_needed(key):
