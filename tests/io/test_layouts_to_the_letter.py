@@ -29,7 +29,7 @@ from revise_captions.io.rows import (
 )
 from revise_captions.layouts.coco import coco_rows, images_of, is_coco, members, skip, write_coco
 from revise_captions.layouts.delimited import DELIMITED, write_delimited
-from revise_captions.layouts.json_rows import JSON_LINES, edited, with_caption
+from revise_captions.layouts.json_rows import JSON_LINES, edited, object_text, with_caption
 from revise_captions.layouts.style import OutputStyle
 from revise_captions.pipelines.output import writers
 from revise_captions.runs.journal import RowResult
@@ -144,6 +144,27 @@ def test_a_coco_output_is_the_input_but_for_what_it_gains_and_lacks(tmp_path, op
     assert out.read_bytes() == text.encode("utf-8", "surrogateescape")
 
 
+def test_what_is_no_annotation_goes_to_the_quarantine(tmp_path):
+    path, out = tmp_path / "in.json", tmp_path / "out.json"
+    path.write_text(COCO_TEXT.replace('{"image_id": 9, "caption": "Of none."}', "7"))
+    counts = run(path, out)
+    assert counts.rows == 2
+    assert [row["caption"] for row in json.loads(out.read_bytes())["annotations"]] == [
+        "One.",
+        "Two.",
+    ]
+
+
+def test_a_coco_file_whose_images_changed_when_it_is_copied_is_named(tmp_path):
+    path = tmp_path / "in.json"
+    path.write_text(COCO_TEXT)
+    source = open_source(str(path))
+    path.write_text(COCO_TEXT.replace('{"id": 1, "file_name": "a.jpg"}', '{"id": 1, "file'))
+    with pytest.raises(UserError) as caught:
+        write_coco(source, None, io.BytesIO(), OutputStyle())
+    assert caught.value.message.startswith(f"{source.name}")
+
+
 def test_a_coco_file_that_is_damaged_when_it_is_copied_is_named(tmp_path):
     path = tmp_path / "in.json.gz"
     path.write_bytes(gzip.compress(COCO_TEXT.encode()))
@@ -165,6 +186,9 @@ def test_a_caption_in_its_own_place_and_nothing_else(tmp_path):
         '{"n": 1.0, "caption" :"A dog \U0001f436.", "talk": [{"from": "gpt", "value": "Ho."}] '
         ', "caption_original": "A cat."}'
     )
+    source = opened(tmp_path / "in.jsonl", '{"image": "a.jpg", "caption": "A."}\n')
+    in_place = RowResult(1, {}, {"caption": "A dog."})
+    assert object_text(source, row, in_place, IN_PLACE) == raw.replace("A c\\u0061t.", "A dog.")
     same = RowResult(1, {}, {"caption": "A cat."})
     assert edited(raw, row, same, IN_PLACE) == raw
     twice = '{"a": "x", "a": ["y", {"b": "z"}], "c": 1}'

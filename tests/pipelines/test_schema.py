@@ -248,6 +248,17 @@ def test_what_is_no_revision_is_one_bad_record(place, value, said):
     assert fits or found.value.detail.startswith("`revision` was not written by `--stage critique`")
 
 
+@pytest.mark.parametrize(("before", "after"), [("text", ""), ("", "text"), ("text", "other")])
+def test_who_decided_by_a_part_of_a_sentence_stands_in_the_row(before, after):
+    first, *others = SENTENCES
+    verdict, now = replace(first.verdict, by=before), replace(first.now, by=after)
+    found = stored(replace(REVISION, sentences=(replace(first, verdict=verdict, now=now), *others)))
+    told, silent = found["revision"]["sentences"][:2]
+    assert (told["by"], told["by_after"]) == (before, after)
+    assert "by" not in silent
+    assert "by_after" not in silent
+
+
 @pytest.mark.parametrize("span", [[0, 2], [0, 0], [0, 6], [6, 6]])
 def test_a_fix_may_begin_and_end_where_its_sentence_does(span):
     draft = from_json(CAPTION, spoiled(("revision", "sentences", 1, "fixes", 0, "span"), span))
