@@ -28,7 +28,7 @@ from revise_captions.io.rows import (
     with_text_at,
 )
 from revise_captions.layouts.coco import coco_rows, images_of, is_coco, members, skip, write_coco
-from revise_captions.layouts.delimited import DELIMITED, write_delimited
+from revise_captions.layouts.delimited import DELIMITED, looks_delimited, write_delimited
 from revise_captions.layouts.json_rows import JSON_LINES, edited, object_text, with_caption
 from revise_captions.layouts.style import OutputStyle
 from revise_captions.pipelines.output import writers
@@ -280,6 +280,11 @@ def test_a_row_may_begin_with_a_quoted_field_of_two_lines(tmp_path):
         (2, {"caption": "One\nand two.", "image": "a.jpg"}),
         (4, {"caption": "Three.", "image": "b.jpg"}),
     ]
+
+
+def test_a_first_line_that_is_not_utf8_may_name_columns():
+    assert looks_delimited(b"caption,image,caf\xe9\r\n")
+    assert not looks_delimited(b"caf\xe9,image\r\n")
 
 
 @pytest.mark.parametrize(

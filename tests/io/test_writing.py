@@ -90,6 +90,15 @@ def test_a_folder_that_may_not_be_written(folder, monkeypatch):
     assert said(folder, caught.value) == ("the folder full is not writable", "")
 
 
+def test_what_came_by_standard_input_is_kept_from_others(folder):
+    for kind, others in (("stdin", 0), ("partial", 0o044)):
+        before = os.umask(0o022)
+        work = writing.working_file(folder / kind, kind)
+        os.umask(before)
+        assert work.path.stat().st_mode & 0o077 == others
+        work.remove()
+
+
 def test_work_that_somebody_removed_is_no_error(folder):
     work = writing.working_file(folder / "out", "partial")
     work.path.unlink()
