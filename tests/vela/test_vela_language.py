@@ -11,8 +11,8 @@ from transformers import AutoModel
 from revise_captions.errors import UserError
 from revise_captions.vela.feature_cache import FeatureCache, check_cache, content_key
 from revise_captions.vela.language import load_language
+from revise_captions.vela.pooling import pooled_states
 from revise_captions.vela.prompts import PERSPECTIVES, prompt_for
-from revise_captions.vela.shared_prefix import pooled_states
 
 TEXTS = [
     ("A dog.", ("A brown dog sits on a wall.", "A dog.")),

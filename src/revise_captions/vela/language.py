@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.engines.model_files import explained, find_model, named
 from revise_captions.engines.placement import device_and_dtype
+from revise_captions.engines.transformers.engine import MASKED
 from revise_captions.engines.transformers.inputs import PromptEncoder
 from revise_captions.errors import EngineDead
 from revise_captions.outside_text import encodable
 from revise_captions.pretrained import load_pretrained, load_weights
 from revise_captions.vela.branches import BranchFeatures
 from revise_captions.vela.feature_cache import FeatureCache, Vector, content_key
+from revise_captions.vela.pooling import pooled_states
 from revise_captions.vela.prompts import ANSWER, VERSION, prompt_for
-from revise_captions.vela.shared_prefix import pooled_states, shares_prefixes
 
 if TYPE_CHECKING:
     import torch
@@ -32,6 +33,8 @@ logger = logging.getLogger(__name__)
 BATCH_TOKENS = 16_384
 #: How base models, which have no chat template, get the turns.
 _PLAIN = "{% for m in messages %}{{ m.content }}\n{% endfor %}"
+#: Layers that a mask for each pair of tokens can hold to a tree of them.
+_MASKED_LAYERS = {"full_attention", "sliding_attention"}
 #: Prompts that are encoded between two writes to the cache.
 _WRITTEN = 64
 
@@ -67,7 +70,8 @@ class LanguageBranch:
         self.model, self.encoder, self.settings = model.eval(), encoder, settings
         self.max_tokens, self.batch_size = max_tokens, batch_size
         self.width = 2 * int(model.config.hidden_size)
-        self.shares = shares_prefixes(model)
+        kinds = set(getattr(model.config, "layer_types", None) or ())
+        self.shares = model.config._attn_implementation in MASKED and kinds <= _MASKED_LAYERS
         self._identity = repr(sorted(settings.items()))
         self._answer = encoder._ids(ANSWER)
 

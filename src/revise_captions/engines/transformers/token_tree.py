@@ -160,7 +160,7 @@ def groups(rows: Sequence[EncodedPrompt]) -> list[list[int]]:
     for members in by_pictures.values():
         size = LARGEST
         for before, index in zip([None, *members], members, strict=False):
-            shared = 0 if before is None else _common(rows[before].ids, rows[index].ids)
+            shared = 0 if before is None else common(rows[before].ids, rows[index].ids)
             size += len(rows[index]) - shared
             if size > LARGEST:
                 found.append([])
@@ -169,7 +169,7 @@ def groups(rows: Sequence[EncodedPrompt]) -> list[list[int]]:
     return found
 
 
-def _common(one: Sequence[int], two: Sequence[int]) -> int:
+def common(one: Sequence[int], two: Sequence[int]) -> int:
     """How many tokens two prompts share at their beginnings."""
     pairs = enumerate(zip(one, two, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(two)))
