@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from revise_captions.command_line.command import command
-from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.options import argument, group, option
 from revise_captions.command_line.printing import echo
 from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared_option
+from revise_captions.engines.model_spec import Placement
 from revise_captions.text.formatting import plural
 
 
@@ -72,7 +73,7 @@ class TablesOptions:
     matcher: str = option("offline", "As in captions dcscore.")
     critic_profile: Path | None = shared_option("--critic-profile", help="As in captions dcscore.")
     image_root: Path | None = shared_option("--image-root")
-    device: str = shared_option("--device")
+    placement: Placement = group(Placement, batch_size=16)
 
 
 @command(TablesOptions)
@@ -98,7 +99,7 @@ def run(options: TablesOptions) -> None:
             options.matcher,
             options.verifier,
             critic_profile=options.critic_profile,
-            device=options.device,
+            placement=options.placement,
         )
         echo(decapbench.run(entry, folder, scores, models, image_root=options.image_root))
         return

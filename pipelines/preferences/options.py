@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.options import argument, group, option
 from revise_captions.command_line.shared import COUNT, OUT, listed_option, shared_option
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.pipelines.options import RunOptions
 from revise_captions.pipelines.preferences.pairs import SCORES
@@ -79,13 +80,7 @@ class PreferenceOptions:
     image_root: Path | None = shared_option("--image-root")
     allow_urls: bool = shared_option("--allow-urls")
     limit: int | None = shared_option("--limit")
-    engine: str = shared_option("--engine")
-    device: str = shared_option("--device")
-    dtype: str = shared_option("--dtype")
-    trust_remote_code: bool = shared_option("--trust-remote-code")
-    batch_size: int = shared_option(
-        "--batch-size", help="Captions, and units of captions, per forward pass."
-    )
+    placement: Placement = group(Placement, batch_size=16)
     resume: bool = shared_option("--resume")
     force: bool = shared_option("--force")
 

@@ -74,15 +74,8 @@ def open_images(options: PreferenceOptions) -> Source:
 def _load(options: PreferenceOptions) -> tuple[CaptionSource, UnitScoring]:
     from revise_captions.dcscore.load import load_unit_scoring
     from revise_captions.engines.load import load_engine
-    from revise_captions.engines.model_spec import Placement
 
-    placement = Placement(
-        options.engine,
-        options.device,
-        options.dtype,
-        options.batch_size,
-        options.trust_remote_code,
-    )
+    placement = options.placement
     scoring = load_unit_scoring(
         options.units, options.verifier, placement, profile=options.critic_profile
     )
@@ -102,7 +95,7 @@ def _settings(
         "by": ",".join(options.by),
         "margin": f"{options.margin:g}",
         "pairs": str(options.pairs),
-        "batch-size": options.batch_size,
+        "batch-size": options.placement.batch_size,
         **input_settings(options.inputs),
     }
 

@@ -54,7 +54,6 @@ _SHORT = ("overall", "after", "imagin.", "relevance", "after", "irrelev.", "afte
 def _found(asked: Asked, part: Literal["all", "test"] = "all") -> Mapping[str, Any]:
     if not asked.files:
         raise UserError("no metric is given", hint=f"add {FILES}")
-    place = asked.placement
     return stress.run(
         StressOptions(
             asked.files,
@@ -64,9 +63,7 @@ def _found(asked: Asked, part: Literal["all", "test"] = "all") -> Mapping[str, A
             part=part,
             writer=asked.models.get("writer", "none"),
             limit=asked.limit,
-            engine=place.engine,
-            device=place.device,
-            batch_size=place.batch_size or 16,
+            placement=asked.placement,
             replicates=1,
         )
     )

@@ -31,15 +31,11 @@ def leaderboard(asked: Asked) -> TableRows:
         raise UserError(
             "no file of captions is given", hint="add one for each captioner: NAME=captions.jsonl"
         )
-    place = asked.placement
     models = UnitModels(
         decomposer=asked.models["decomposer"],
         matcher=asked.models["matcher"],
         verifier=(asked.models["verifier"],),
-        engine=place.engine,
-        device=place.device,
-        batch_size=place.batch_size or 16,
-        trust_remote_code=place.trust_remote_code,
+        placement=asked.placement,
         protocol=asked.protocol,
         prompts=asked.prompts,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.options import argument, group, option
 from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared_option
 from revise_captions.engines.model_spec import Placement
 
@@ -41,22 +41,7 @@ class ReproduceOptions:
         type=EXISTING_FOLDER,
     )
     limit: int | None = shared_option("--limit", help="Take only this many rows of the data.")
-    engine: str = shared_option("--engine")
-    device: str = shared_option("--device")
-    trust_remote_code: bool = shared_option("--trust-remote-code")
-    batch_size: int | None = shared_option(
-        "--batch-size", help="Prompts, or captions of a critic, per forward pass."
-    )
+    placement: Placement = group(Placement, batch_size=16)
     out: Path | None = option(
         None, "Write the table to this JSON file.", name="json", type=OUT_FILE
     )
-
-    @property
-    def placement(self) -> Placement:
-        """What computes the models."""
-        return Placement(
-            self.engine,
-            self.device,
-            batch_size=self.batch_size,
-            trust_remote_code=self.trust_remote_code,
-        )

@@ -8,7 +8,7 @@ from typing import Literal
 
 import click
 
-from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.options import argument, group, option
 from revise_captions.command_line.printing import echo
 from revise_captions.command_line.shared import (
     COUNT,
@@ -17,6 +17,7 @@ from revise_captions.command_line.shared import (
     OUT_FOLDER,
     shared_option,
 )
+from revise_captions.engines.model_spec import Placement
 
 
 def _list(context: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -77,9 +78,7 @@ class StressOptions:
     )
     seed: int = shared_option("--seed")
     replicates: int = shared_option("--replicates", default=1000)
-    engine: str = shared_option("--engine")
-    device: str = shared_option("--device")
-    batch_size: int = shared_option("--batch-size")
+    placement: Placement = group(Placement, batch_size=16)
     critic_profile: Path | None = shared_option(
         "--critic-profile", help="Profile of the critic that a METRIC asks (captions calibrate)."
     )

@@ -10,7 +10,6 @@ from typing import Any
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.readers.contextref import gold
 from revise_captions.benchmarks.types import Example
-from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.io.writing import check_new_folder, check_writable, write_json, write_text
 from revise_captions.metrics.registry import MetricOptions, expect_critic
@@ -72,8 +71,7 @@ def run(options: StressOptions) -> dict[str, Any]:
     if not options.metrics:
         return {}
     expect_critic(options.metrics, options.critic_profile)
-    placement = Placement(options.engine, options.device, batch_size=options.batch_size)
-    how = MetricOptions(placement, options.critic_profile)
+    how = MetricOptions(options.placement, options.critic_profile)
     metrics = [
         stress_scores(given, rated, variants, options.folder, how) for given in options.metrics
     ]
@@ -124,7 +122,7 @@ def _continuations(rated: RatedItems, options: StressOptions) -> Continuations |
     if options.writer == NO_WRITER:
         return None
     texts = [item.given.text for item in rated.items]
-    return continuations(texts, options.writer, options.continuations, options.device)
+    return continuations(texts, options.writer, options.continuations, options.placement.device)
 
 
 def _settings(options: StressOptions, written: Continuations | None) -> dict[str, str]:

@@ -10,6 +10,7 @@ from revise_captions.benchmarks.catalog.decapbench import CAPARENA, TABLE_11
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.dcscore.load import load_scorer
 from revise_captions.dcscore.options import UnitModels
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.pipelines.benchmarks.decapbench import run
 
@@ -27,7 +28,7 @@ FACTS = {
 
 @pytest.fixture(scope="module")
 def scorer():
-    return load_scorer(UnitModels(device="cpu"))
+    return load_scorer(UnitModels(placement=Placement(device="cpu")))
 
 
 @pytest.fixture

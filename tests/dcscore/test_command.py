@@ -14,6 +14,7 @@ from revise_captions.dcscore.load import load_scorer
 from revise_captions.dcscore.options import DcscoreOptions, UnitModels
 from revise_captions.dcscore.run import run
 from revise_captions.dcscore.verifiers import CriticVerifier
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.io.source import WINDOW
 from revise_captions.records import Verdict
@@ -31,7 +32,7 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def scorer():
-    return load_scorer(UnitModels(device="cpu"))
+    return load_scorer(UnitModels(placement=Placement(device="cpu")))
 
 
 def written(path, rows):

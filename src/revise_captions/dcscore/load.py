@@ -130,7 +130,8 @@ def load_matcher(models: UnitModels) -> UnitMatcher:
         from revise_captions.dcscore.offline_matcher import OfflineMatcher
         from revise_captions.text.sentence_encoder import load_encoder
 
-        device = "cpu" if models.device == "auto" else models.device
+        device = models.placement.device
+        device = "cpu" if device == "auto" else device
         return OfflineMatcher(load_encoder(models.encoder, device=device), models.parser)
     from revise_captions.dcscore.language import LanguageMatcher
 

@@ -53,12 +53,7 @@ class UnitModels:
         "Sentence encoder of the offline matcher: a folder or a Hugging Face model id.",
         show_default=False,
     )
-    engine: str = shared_option("--engine", help="Inference engine for models that name no server.")
-    device: str = shared_option("--device")
-    batch_size: int = shared_option(
-        "--batch-size", help="Prompts, or captions of a critic, per forward pass."
-    )
-    trust_remote_code: bool = shared_option("--trust-remote-code")
+    placement: Placement = group(Placement, batch_size=16)
     protocol: str = option(
         PAPER,
         "Recall by the paper's equation, or as the authors' code computes it.",
@@ -75,16 +70,6 @@ class UnitModels:
     def looks(self) -> bool:
         """Whether an image is looked at."""
         return self.verifier != (REFERENCE,)
-
-    @property
-    def placement(self) -> Placement:
-        """What computes the models."""
-        return Placement(
-            self.engine,
-            self.device,
-            batch_size=self.batch_size,
-            trust_remote_code=self.trust_remote_code,
-        )
 
     def check(self) -> None:
         """Raises `UserError` where the options contradict each other."""

@@ -27,7 +27,7 @@ _SERVED = re.compile(r"(?P<model>[^@]*)@(?P<url>https?://.*)")
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What computes a model, and where; a group of options of each command that loads one.
+    """What computes models, and where.
 
     Attributes:
         engine: `transformers`, `vllm`, `openai` (a server; what is named with an address needs no
@@ -43,7 +43,9 @@ class Placement:
     engine: str = shared_option("--engine")
     device: str = shared_option("--device")
     dtype: str = shared_option("--dtype")
-    batch_size: int | None = shared_option("--batch-size", default=None)
+    batch_size: int | None = shared_option(
+        "--batch-size", default=None, help="Captions or prompts per forward pass."
+    )
     trust_remote_code: bool = shared_option("--trust-remote-code")
     server: ServerOptions = group(ServerOptions)
 

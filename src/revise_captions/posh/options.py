@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.options import argument, group, option
 from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared_option
 from revise_captions.engines.model_spec import Placement
 from revise_captions.runs.options import InputOptions
@@ -46,10 +46,7 @@ class PoshOptions:
         "Coreference resolver: `rules`, `maverick`, or a folder of Maverick weights. Maverick's "
         "license excludes commercial use.",
     )
-    engine: str = shared_option("--engine", help="Inference engine for the judge.")
-    device: str = shared_option("--device")
-    trust_remote_code: bool = shared_option("--trust-remote-code")
-    batch_size: int = shared_option("--batch-size", help="Prompts per forward pass of the judge.")
+    placement: Placement = group(Placement, batch_size=16)
     no_rewriting: bool = option(
         False, "Do not let a language-model judge reword how its questions name objects."
     )
@@ -80,13 +77,3 @@ class PoshOptions:
         """What every metric's command takes."""
         inputs = InputOptions(self.source, caption_field=self.caption_field, limit=self.limit)
         return ScoreOptions(inputs, str(self.out), self.html, self.show, self.resume, self.force)
-
-    @property
-    def placement(self) -> Placement:
-        """What computes the judge."""
-        return Placement(
-            self.engine,
-            self.device,
-            batch_size=self.batch_size,
-            trust_remote_code=self.trust_remote_code,
-        )

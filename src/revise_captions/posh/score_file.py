@@ -110,7 +110,7 @@ def run(job: PoshOptions, judge: Judge | None = None) -> OutputCounts | None:
             unreadable_is_absent=job.unreadable_is_absent,
             prompts=job.prompts,
         )
-        return PoshFile(job, found, load_coreference(job.coreference, job.device))
+        return PoshFile(job, found, load_coreference(job.coreference, job.placement.device))
 
     reads: list[Path | str] = [job.judge, job.parser, job.coreference]
     reads += [job.encoder] if job.encoder else []
