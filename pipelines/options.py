@@ -41,14 +41,13 @@ Runner = Literal["local", "ray"]
 
 
 @dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """Which models judge and rewrite, and how they are computed."""
+class JudgeOptions:
+    """Which critic judges, and how models are computed: options of every command that judges."""
 
     critic: str = shared_option("--critic")
     expert: tuple[str, ...] = shared_option("--expert")
     critic_profile: Path | None = shared_option("--critic-profile")
     adapter: str | None = shared_option("--adapter")
-    reviser: str | None = shared_option("--reviser")
     engine: str = shared_option("--engine")
     samples: int = shared_option("--samples")
     threshold: float | None = shared_option("--threshold")
@@ -65,6 +64,13 @@ class ModelOptions:
         """What computes critic and reviser."""
         code = self.trust_remote_code
         return Placement(self.engine, self.device, self.dtype, self.batch_size, code, self.server)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions(JudgeOptions):
+    """Which models judge and rewrite, and how they are computed."""
+
+    reviser: str | None = shared_option("--reviser")
 
 
 @dataclass(frozen=True, slots=True)

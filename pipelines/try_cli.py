@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from revise_captions.command_line.command import SECTIONS, command
 from revise_captions.command_line.options import argument, option
-from revise_captions.command_line.shared import shared_option
+from revise_captions.pipelines.options import ModelOptions
 
 if TYPE_CHECKING:
     from revise_captions.records import Revision, Sentence
@@ -27,23 +26,12 @@ Examples:
 Styled = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class TryOptions:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TryOptions(ModelOptions):
     """Which caption is judged, and by which models."""
 
     image: str = argument("IMAGE", type=click.Path(exists=True))
     caption: str = argument("CAPTION")
-    critic: str = shared_option("--critic")
-    expert: tuple[str, ...] = shared_option("--expert")
-    critic_profile: Path | None = shared_option("--critic-profile")
-    reviser: str | None = shared_option("--reviser")
-    adapter: str | None = shared_option("--adapter")
-    engine: str = shared_option("--engine")
-    samples: int = shared_option("--samples")
-    device: str = shared_option("--device")
-    dtype: str = shared_option("--dtype")
-    trust_remote_code: bool = shared_option("--trust-remote-code")
-    threshold: float | None = shared_option("--threshold")
     rounds: int = option(2, "Rewrites tried per flagged sentence.", type=click.IntRange(0, 20))
 
 
@@ -71,6 +59,7 @@ def try_caption(options: TryOptions) -> int:
     from revise_captions.runs.progress import announced
 
     models = asdict(options)
+    models |= models.pop("server")
     image, caption = models.pop("image"), models.pop("caption")
     text = sys.stdin.read() if caption == "-" else caption
     with announced(f"loading the critic {options.critic} …"):

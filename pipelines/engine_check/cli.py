@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from revise_captions.command_line.command import command
-from revise_captions.command_line.options import argument, group, option
+from revise_captions.command_line.options import argument, option
 from revise_captions.command_line.printing import echo
 from revise_captions.command_line.shared import COUNT, shared_option
-from revise_captions.engines.server_options import ServerOptions
+from revise_captions.pipelines.options import JobOptions, JudgeOptions
 
 EPILOG = """
 \b
@@ -24,8 +24,8 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class EngineCheckOptions:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineCheckOptions(JudgeOptions):
     """Which critic is compared with itself, how, and on what."""
 
     source: str = argument("IN")
@@ -35,23 +35,11 @@ class EngineCheckOptions:
         "batch-size=, layout=packed|single, compile=yes|no, "
         "attention-mode=prefix|image-prefix|causal.",
     )
-    critic: str = shared_option("--critic")
-    critic_profile: Path | None = shared_option("--critic-profile")
-    adapter: str | None = shared_option("--adapter")
-    engine: str = shared_option("--engine")
-    threshold: float | None = shared_option("--threshold")
-    samples: int = shared_option("--samples")
-    batch_size: int = shared_option("--batch-size")
-    dtype: str = shared_option("--dtype")
-    compile: bool = shared_option("--compile")
-    device: str = shared_option("--device")
-    trust_remote_code: bool = shared_option("--trust-remote-code")
     sample: int = option(64, "Number of records to judge.", type=COUNT)
     image_field: str | None = shared_option("--image-field")
     caption_field: str | None = shared_option("--caption-field")
     image_root: Path | None = shared_option("--image-root")
     allow_urls: bool = shared_option("--allow-urls")
-    server: ServerOptions = group(ServerOptions)
     as_json: bool = option(False, "Print the comparison as JSON.", name="json")
 
 
@@ -70,7 +58,6 @@ def check_engine(options: EngineCheckOptions) -> None:
     its own attention mode unless --against sets attention-mode=.
     """
     from revise_captions.pipelines.engine_check.compare import Setup, as_text, check, drawn
-    from revise_captions.pipelines.options import JobOptions
     from revise_captions.runs.inputs import image_loader, open_input
 
     job = JobOptions.of(asdict(options))

@@ -21,7 +21,6 @@ from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.errors import UserError
 from revise_captions.io.rows import dumps
 from revise_captions.io.writing import check_writable, head_of, replacing
-from revise_captions.pipelines.options import RunOptions
 from revise_captions.pipelines.rating import error_rates, formats
 from revise_captions.pipelines.rating.autorater import (
     Counted,
@@ -156,10 +155,7 @@ def _judge(options: RatingOptions, path: str) -> str:
     judging = replace(
         options.judging,
         inputs=replace(options.judging.inputs, source=path),
-        run=replace(
-            RunOptions(out=str(out), stage="critique", resume=True, force=True),
-            allow_unscored=options.judging.run.allow_unscored,
-        ),
+        run=replace(options.judging.run, out=str(out), stage="critique", resume=True, force=True),
     )
     with redirect_stdout(io.StringIO()):  # its table is of revisions, and there are none
         run(judging)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from revise_captions.command_line.options import REQUIRED, argument, group, option
+from revise_captions.command_line.options import REQUIRED, argument, option
 from revise_captions.command_line.shared import EXISTING_FILE, OUT_FOLDER, shared_option
-from revise_captions.engines.server_options import ServerOptions
-from revise_captions.pipelines.options import JobOptions
+from revise_captions.pipelines.options import JobOptions, JudgeOptions
 
 
-@dataclass(frozen=True, slots=True)
-class RatingOptions:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingOptions(JudgeOptions):
     """Which captions are judged, by whom, and where their captioners are ranked."""
 
     inputs: tuple[str, ...] = argument("[NAME=]IN…", required=False)
@@ -27,16 +26,6 @@ class RatingOptions:
     )
     image_root: Path | None = shared_option("--image-root")
     allow_urls: bool = shared_option("--allow-urls")
-    expert: tuple[str, ...] = shared_option("--expert")
-    critic: str = shared_option("--critic")
-    critic_profile: Path | None = shared_option("--critic-profile")
-    adapter: str | None = shared_option("--adapter")
-    threshold: float | None = shared_option("--threshold")
-    batch_size: int = shared_option("--batch-size")
-    dtype: str = shared_option("--dtype")
-    device: str = shared_option("--device")
-    trust_remote_code: bool = shared_option("--trust-remote-code")
-    server: ServerOptions = group(ServerOptions)
     allow_unscored: bool = shared_option("--allow-unscored")
     limit: int | None = shared_option("--limit", help="Read only this many records of each IN.")
     people: Path | None = option(

@@ -7,10 +7,8 @@ from pathlib import Path
 
 from revise_captions.command_line.command import SECTIONS, command
 from revise_captions.command_line.options import argument
-from revise_captions.command_line.shared import (
-    OUT,
-    shared_option,
-)
+from revise_captions.command_line.shared import OUT, shared_option
+from revise_captions.pipelines.options import JobOptions, JudgeOptions
 
 EPILOG = """
 \b
@@ -21,8 +19,8 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyRevisionsOptions:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyRevisionsOptions(JudgeOptions):
     """A run's options, as far as they concern the checks of what it has written."""
 
     source: str = argument("IN")
@@ -32,11 +30,6 @@ class VerifyRevisionsOptions:
     reference_field: str | None = shared_option("--reference-field")
     judge: str = shared_option("--judge")
     parser: str = shared_option("--parser")
-    critic: str = shared_option("--critic")
-    critic_profile: Path | None = shared_option("--critic-profile")
-    adapter: str | None = shared_option("--adapter")
-    trust_remote_code: bool = shared_option("--trust-remote-code")
-    engine: str = shared_option("--engine", help="Inference engine for the critic.")
     image_field: str | None = shared_option("--image-field")
     caption_field: str | None = shared_option(
         "--caption-field",
@@ -45,9 +38,6 @@ class VerifyRevisionsOptions:
     )
     image_root: Path | None = shared_option("--image-root")
     allow_urls: bool = shared_option("--allow-urls")
-    batch_size: int = shared_option("--batch-size", help="Claims per forward pass of the critic.")
-    dtype: str = shared_option("--dtype")
-    device: str = shared_option("--device")
     limit: int | None = shared_option("--limit")
     resume: bool = shared_option("--resume")
     force: bool = shared_option("--force")
@@ -71,7 +61,6 @@ def verify_revisions(options: VerifyRevisionsOptions) -> None:
     OUT gets the rows of IN; each `revision` gains `verification`, and nothing else changes. The
     table at the end compares figures before and after revision, with intervals over records.
     """
-    from revise_captions.pipelines.options import JobOptions
     from revise_captions.pipelines.verify_revisions.run import verify_file
 
     verify_file(JobOptions.of(asdict(options)))

@@ -76,7 +76,7 @@ def test_rate_captions(tmp_path, name):
     source = tmp_path / "in.jsonl"
     source.write_text('{"image": "a.png", "caption": "A cat.", "model": "x"}\n')
     with pytest.raises(UserError):
-        rate_captions(RatingOptions((str(source),), tmp_path / "board"))
+        rate_captions(RatingOptions(inputs=(str(source),), out=tmp_path / "board"))
     assert {path.name for path in (tmp_path / "board").iterdir()} == {name}
     assert (tmp_path / "board" / name).read_text() == PRECIOUS
 

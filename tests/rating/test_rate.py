@@ -318,7 +318,7 @@ def test_a_damaged_leaderboard_is_named(tmp_path):
     with pytest.raises(UserError, match="not a leaderboard's ratings: `experts`: field required"):
         read_ratings(tmp_path / "ratings.json")
     with pytest.raises(UserError, match="not a leaderboard"):
-        rate_captions(RatingOptions((), tmp_path))
+        rate_captions(RatingOptions(inputs=(), out=tmp_path))
 
 
 ROW = {
