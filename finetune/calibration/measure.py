@@ -16,10 +16,9 @@ from revise_captions.errors import BadRecord, UserError
 from revise_captions.finetune.calibration.sentences import LabeledCaption, LabeledData
 from revise_captions.io.perceptual_hash import Fingerprint, fingerprint, groups
 from revise_captions.stats import weighted_classification as weighted
-from revise_captions.stats.bootstrap import weights
+from revise_captions.stats.bootstrap import bounds, weights
 from revise_captions.stats.calibration import best_threshold, calibrate, class_weights
 from revise_captions.stats.leaderboard import keys_of
-from revise_captions.stats.paired_tests import bounds
 from revise_captions.stats.probability_maps import (
     FOLDS,
     METHODS,

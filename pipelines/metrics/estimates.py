@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from revise_captions.stats.bootstrap import bounds
 from revise_captions.stats.classification import are_probabilities
 from revise_captions.stats.paired_tests import (
     Compared,
     ResampledFigure,
     Scale,
     Statistic,
-    bounds,
     compared,
     measured,
     ranks,
@@ -173,27 +173,6 @@ def from_resamples(
         return Figure(level, name, axis, metric, None, rows=rows, units=units, note=note)
     low, high = bounds(spread, units)
     return Figure(level, name, axis, metric, float(value), low, high, rows, units, note=note)
-
-
-def swap_test(
-    values: Sequence[float], spread: Sequence[Floats], swapped: Sequence[Floats], units: int
-) -> Compared:
-    """The paired permutation test of two metrics whose scores of an image swap places.
-
-    Args:
-        values: Both metrics' statistics.
-        spread: Their bootstrap resamples.
-        swapped: Their statistics in every permutation.
-        units: Number of images.
-    """
-    observed = float(values[0] - values[1])
-    if not np.isfinite(observed):
-        return Compared(None, None, None, None)
-    gaps = np.abs(swapped[0] - swapped[1])
-    known = gaps[np.isfinite(gaps)]
-    reached, existing = 1 + int((known >= abs(observed) - 1e-12).sum()), 1 + len(known)
-    interval = bounds(spread[0] - spread[1], units)
-    return Compared(observed, *interval, reached / existing, 1 / existing)
 
 
 def _with_test(

@@ -31,9 +31,8 @@ from revise_captions.stats.correlations import (
     unexplained,
     within_groups,
 )
-from revise_captions.stats.leaderboard import keys_of, resamples
+from revise_captions.stats.means import mean_over
 from revise_captions.stats.paired_tests import (
-    bounds,
     compared_sums,
     measured,
     measured_sums,
@@ -328,8 +327,5 @@ def share_bounds(
     hits: npt.ArrayLike, images: Sequence[str], replicates: int
 ) -> tuple[float | None, float | None]:
     """The interval of a proportion of rows, from resampling images."""
-    names, unit = np.unique(np.asarray(images).astype(str), return_inverse=True)
-    top = np.bincount(unit, np.asarray(hits, dtype=np.float64))[None, :].astype(np.float64)
-    bottom = np.bincount(unit).astype(np.float64)[None, :]
-    drawn = resamples(top, bottom, keys_of(list(names)), replicates)[:, 0]
-    return bounds(drawn, len(names))
+    found = mean_over(list(np.asarray(hits, dtype=np.float64)), images, replicates)
+    return found.low, found.high

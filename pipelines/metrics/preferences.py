@@ -19,7 +19,6 @@ from revise_captions.pipelines.metrics.estimates import (
     compute_figures,
     from_resamples,
     hits_of,
-    swap_test,
     tested,
 )
 from revise_captions.pipelines.metrics.levels import share_bounds
@@ -39,7 +38,7 @@ from revise_captions.stats.correlations import (
     row_correlations,
     threshold_for_tie_rate,
 )
-from revise_captions.stats.paired_tests import units_of
+from revise_captions.stats.paired_tests import swap_test, units_of
 
 Floats = npt.NDArray[np.float64]
 _RATING_KINDS: tuple[Kind, ...] = ("spearman", "kendall-b")
@@ -252,10 +251,13 @@ def _ranking_tests(
     found = []
     for figure, kind in zip(figures, _RATING_KINDS, strict=True):
         same = np.broadcast_to(truth, moved[0].shape)
+        first, second = (correlation(kind, truth, side) for side in values)
+        spread = [row_correlations(kind, drawn[0], side) for side in drawn[1:]]
+        swapped = [row_correlations(kind, same, side) for side in moved]
         test = swap_test(
-            [correlation(kind, truth, side) for side in values],
-            [row_correlations(kind, drawn[0], side) for side in drawn[1:]],
-            [row_correlations(kind, same, side) for side in moved],
+            first - second,
+            spread[0] - spread[1],
+            swapped[0] - swapped[1],
             len(names),
         )
         found.append(figure if test.difference is None else tested(figure, test))

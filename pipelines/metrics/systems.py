@@ -14,7 +14,6 @@ from revise_captions.pipelines.metrics.estimates import (
     Figure,
     from_measured,
     from_resamples,
-    swap_test,
     tested,
 )
 from revise_captions.pipelines.metrics.levels import RatedCaptions, caption_columns
@@ -28,7 +27,13 @@ from revise_captions.stats.correlations import (
     soft_pairwise_accuracy,
 )
 from revise_captions.stats.leaderboard import keys_of, resamples
-from revise_captions.stats.paired_tests import Compared, measured_sums, standardized, units_of
+from revise_captions.stats.paired_tests import (
+    Compared,
+    measured_sums,
+    standardized,
+    swap_test,
+    units_of,
+)
 
 Floats = npt.NDArray[np.float64]
 #: Resamples of soft pairwise accuracy, each of which is a permutation test itself.
@@ -106,7 +111,12 @@ def _tests(
         values = [_of_rows(name, s.sum(1)[None] / total, human[None])[0] for s in tables.scores]
         spread = [_of_rows(name, means(s), means(tables.human)) for s in tables.scores]
         flipped = [_of_rows(name, side, same) for side in moved]
-        found[name] = swap_test(values, spread, flipped, len(tables.images))
+        found[name] = swap_test(
+            values[0] - values[1],
+            spread[0] - spread[1],
+            flipped[0] - flipped[1],
+            len(tables.images),
+        )
     soft = min(replicates, _SOFT)
     found[SOFT] = _soft_test(tables, drawn[:soft].astype(np.int64), swap[:soft] > 0)
     return found
@@ -138,7 +148,9 @@ def _soft_test(
         np.array([soft(np.where(chosen, b, a)) for chosen in swap])
         for a, b in (scaled, scaled[::-1])
     ]
-    return swap_test(values, spread, flipped, len(tables.images))
+    return swap_test(
+        values[0] - values[1], spread[0] - spread[1], flipped[0] - flipped[1], len(tables.images)
+    )
 
 
 def _systems(judged: RatedCaptions, column: Column, replicates: int) -> list[Figure]:

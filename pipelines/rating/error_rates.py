@@ -19,7 +19,7 @@ from revise_captions.pipelines.rating.formats import (
     shown,
     text_table,
 )
-from revise_captions.stats.bootstrap import LEVEL
+from revise_captions.stats.exact import LEVEL
 from revise_captions.stats.leaderboard import COLUMNS, keys_of, resamples
 
 Floats = npt.NDArray[np.float64]

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.errors import UserError
+from revise_captions.stats.bootstrap import bounds
 from revise_captions.stats.correlations import Kind, correlation, row_correlations
 from revise_captions.stats.leaderboard import CRITERIA, Criterion, Ratings, keys_of, resamples
-from revise_captions.stats.paired_tests import bounds
 
 Floats = npt.NDArray[np.float64]
 KINDS: tuple[Kind, ...] = ("spearman", "kendall-b", "pearson")

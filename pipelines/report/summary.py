@@ -39,8 +39,9 @@ from revise_captions.pipelines.report.corrected import corrected_together
 from revise_captions.pipelines.report.counts import Counts
 from revise_captions.pipelines.report.headline import headline
 from revise_captions.pipelines.verify.tally import VerificationTally
-from revise_captions.stats.bootstrap import LEVEL, REPLICATES, Sums, weights
+from revise_captions.stats.bootstrap import REPLICATES, Sums, weights
 from revise_captions.stats.error_correction import ErrorRates
+from revise_captions.stats.exact import LEVEL
 
 #: Values of `--group-by` that get figures of their own, in order of appearance.
 MAX_GROUPS = 200

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from revise_captions.errors import UserError
-from revise_captions.stats.bootstrap import LEVEL, Estimate, Sums, weights
+from revise_captions.stats.bootstrap import Estimate, Sums, bounds, weights
 from revise_captions.stats.bradley_terry import Battles, rated
 from revise_captions.stats.calibration import (
     Bin,
@@ -18,8 +18,9 @@ from revise_captions.stats.calibration import (
 )
 from revise_captions.stats.classification import best_macro_f1, macro_f1
 from revise_captions.stats.correlations import accuracy_of_differences, threshold_for_tie_rate
+from revise_captions.stats.exact import LEVEL
 from revise_captions.stats.leaderboard import _wins, keys_of, permutation_tests
-from revise_captions.stats.paired_tests import Compared, bounds, compared, compared_sums, ranks
+from revise_captions.stats.paired_tests import Compared, compared, compared_sums, ranks
 from revise_captions.stats.pearson import pearson
 
 RNG = np.random.default_rng(61)

@@ -161,7 +161,7 @@ def _result(
         answer.rater: _shown(unit, _canonical(answer.said[main], asked) or "", asked)
         for answer in answers
     }
-    majority = _majority(list(labels.values()))
+    most = majority(list(labels.values()))
     enough = len(labels) >= least
     if asked in (ItemTarget.ORIGINAL, ItemTarget.REVISED):
         ratings = tuple(rating_of(answer) for answer in answers)
@@ -173,11 +173,11 @@ def _result(
         factual = found.factual if decided else None
         texts = {answer.said.get("rewrite", "") for answer in answers} - {""}
         rewrites = tuple(sorted(texts, key=lambda text: (-len(text), text)))
-        return ItemResult(unit, asked, labels, majority, factual, found, ratings, rewrites)
+        return ItemResult(unit, asked, labels, most, factual, found, ratings, rewrites)
     good = CORRECT if asked is ItemTarget.CRITIQUE else REVISED
     votes = sum(label == good for label in labels.values())
     decided = enough and 2 * votes != len(labels)
-    return ItemResult(unit, asked, labels, majority, 2 * votes > len(labels) if decided else None)
+    return ItemResult(unit, asked, labels, most, 2 * votes > len(labels) if decided else None)
 
 
 def _shown(unit: Unit, label: str, asked: ItemTarget) -> str:
@@ -197,7 +197,8 @@ def rating_of(answer: RaterAnswer) -> Rating:
     return Rating(answer.rater, vote, rationale, needs)
 
 
-def _majority(labels: Sequence[str]) -> str | None:
+def majority(labels: Sequence[str]) -> str | None:
+    """What more than half of the labels are."""
     return next((one for one in set(labels) if 2 * labels.count(one) > len(labels)), None)
 
 

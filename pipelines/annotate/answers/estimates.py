@@ -14,18 +14,20 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from revise_captions.benchmarks.annotation_protocol import AGAINST
-from revise_captions.pipelines.annotate.answers.consensus import CollectedAnswers, ItemResult
+from revise_captions.pipelines.annotate.answers.consensus import (
+    CollectedAnswers,
+    ItemResult,
+    majority,
+)
 from revise_captions.pipelines.annotate.tasks.interfaces import ASKING
 from revise_captions.pipelines.annotate.tasks.units import ItemTarget, Unit
 from revise_captions.pipelines.metrics.agreement import agreement_of
-from revise_captions.stats.bootstrap import LEVEL, weights
-from revise_captions.stats.leaderboard import keys_of
-from revise_captions.stats.paired_tests import bounds, units_of
-
-Floats = npt.NDArray[np.float64]
+from revise_captions.stats.calibration import effective_size
+from revise_captions.stats.exact import exact_interval
+from revise_captions.stats.means import ratio
+from revise_captions.stats.paired_tests import measured_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,39 +73,19 @@ def share(
     used = [one for one in rows if one.bottom]
     if not used:
         return ShareEstimate(table, row, column, None, None, None, None, 0, 0, 0.0)
-    names, place = units_of([one.unit.image for one in used])
+    images = [one.unit.image for one in used]
     w = np.array([one.unit.weight for one in used])
     parts = np.array([(one.top, one.bottom) for one in used])
-    value = _ratio(w @ parts)
-    low, high = _interval(value, w[:, None] * parts, names, place, replicates)
-    effective = float(w.sum() ** 2 / (w**2).sum())
+    found = measured_sums(ratio, w[:, None] * parts, images, replicates)
+    interval = found.low, found.high
+    if (parts[:, 0] >= 0).all() and found.value in (0.0, 1.0):
+        # nothing varies: the exact interval for as many trials as there are images
+        interval = exact_interval(round(found.value * found.units), found.units)
+    plain = ratio(parts.sum(0))
+    effective = effective_size(w)
     return ShareEstimate(
-        table, row, column, value, low, high, _ratio(parts.sum(0)), len(used), len(names), effective
+        table, row, column, found.value, *interval, plain, len(used), found.units, effective
     )
-
-
-def _ratio(sums: Floats) -> float:
-    return float(sums[0] / sums[1])
-
-
-def _interval(
-    value: float,
-    parts: Floats,
-    names: Sequence[str],
-    place: npt.NDArray[np.int64],
-    replicates: int,
-) -> tuple[float | None, float | None]:
-    by_image = np.zeros((len(names), 2))
-    np.add.at(by_image, place, parts)
-    if (parts[:, 0] >= 0).all() and value in (0.0, 1.0):
-        # nothing varies: Clopper and Pearson's bound for as many trials as there are images
-        tail = ((1 - LEVEL) / 2) ** (1 / len(names))
-        return (0.0, 1 - tail) if value == 0 else (tail, 1.0)
-    drawn = weights(keys_of(names), replicates).T.astype(np.float64) @ by_image
-    spread = np.divide(
-        drawn[:, 0], drawn[:, 1], out=np.full(len(drawn), np.nan), where=drawn[:, 1] > 0
-    )
-    return bounds(spread, len(names))
 
 
 # --- The tables ---------------------------------------------------------------------------------
@@ -251,7 +233,7 @@ def raters(results: Sequence[ItemResult]) -> list[dict[str, Any]]:
         for rater, label in labels.items():
             key = ASKING[result.asked], rater
             answers[key] += 1
-            usual = _usual([other for who, other in labels.items() if who != rater])
+            usual = majority([other for who, other in labels.items() if who != rater])
             compared[key] += usual is not None
             agreed[key] += usual == label
     return [
@@ -259,10 +241,6 @@ def raters(results: Sequence[ItemResult]) -> list[dict[str, Any]]:
          "with_the_others": _share_of(agreed, compared, (name, rater))}
         for name, rater in sorted(answers, key=lambda key: (key[1], key[0]))
     ]  # fmt: skip
-
-
-def _usual(labels: Sequence[str]) -> str | None:
-    return next((one for one in set(labels) if 2 * labels.count(one) > len(labels)), None)
 
 
 def _share_of(

@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from revise_captions.stats.exact import LEVEL, exact_interval
+
 REPLICATES = 1000
-LEVEL = 0.95
 #: With fewer records than this, percentiles of resamples say nothing: no interval is given.
 MIN_RECORDS = 5
 
@@ -151,10 +152,9 @@ class Sums:
         if bottom == 0:
             return Estimate(None, None, None, top, bottom, records)
         if top in (0, bottom):
-            tail = ((1 - LEVEL) / 2) ** (1 / records)
-            bounds: tuple[float, float] = (0.0, 1 - tail) if top == 0 else (tail, 1.0)
-            return Estimate(top / bottom, *bounds, top, bottom, records)
-        low, high = _percentiles(self._shares(numerator, denominator), records)
+            exact = exact_interval(records if top else 0, records)
+            return Estimate(top / bottom, *exact, top, bottom, records)
+        low, high = bounds(self._shares(numerator, denominator), records)
         return Estimate(top / bottom, low, high, top, bottom, records)
 
     def change(self, before: tuple[int, int], after: tuple[int, int]) -> Estimate:
@@ -166,7 +166,7 @@ class Sums:
         records = min(first.records, second.records)
         if first.value is None or second.value is None:
             return Estimate(None, None, None, 0, 0, records)
-        low, high = _percentiles(self._shares(*after) - self._shares(*before), records)
+        low, high = bounds(self._shares(*after) - self._shares(*before), records)
         return Estimate(second.value - first.value, low, high, 0, 0, records)
 
     def _shares(self, numerator: int, denominator: int) -> npt.NDArray[np.float64]:
@@ -176,14 +176,12 @@ class Sums:
         return shares
 
 
-def _percentiles(
-    values: npt.NDArray[np.float64], records: int
-) -> tuple[float | None, float | None]:
-    """The central interval; none for too few records or no spread. NaN replicates do not count."""
-    values = values[np.isfinite(values)]
-    if records < MIN_RECORDS or len(values) == 0 or np.ptp(values) == 0:
+def bounds(drawn: npt.NDArray[np.float64], units: int) -> tuple[float | None, float | None]:
+    """The central interval of resampled values; none where too few units or values exist."""
+    known = drawn[np.isfinite(drawn)]
+    if units < MIN_RECORDS or len(known) < len(drawn) / 2 or np.ptp(known) == 0:
         return None, None
-    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.stats.bootstrap import weights
+from revise_captions.stats.bootstrap import bounds, weights
 from revise_captions.stats.leaderboard import keys_of
-from revise_captions.stats.paired_tests import bounds, units_of
+from revise_captions.stats.paired_tests import units_of
 
 Floats = npt.NDArray[np.float64]
 SCALE, BASE, START, K = 400.0, 10.0, 1000.0, 4.0

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from revise_captions.stats.bootstrap import LEVEL, REPLICATES
+from revise_captions.stats.bootstrap import REPLICATES
+from revise_captions.stats.exact import LEVEL
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

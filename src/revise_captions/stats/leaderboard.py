@@ -29,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.records import Label
-from revise_captions.stats.bootstrap import LEVEL, weights
-from revise_captions.stats.exact import exact_interval
+from revise_captions.stats.bootstrap import weights
+from revise_captions.stats.exact import LEVEL, exact_interval
 
 Floats = npt.NDArray[np.float64]
 Criterion = Literal["response", "overall", "per_description"]

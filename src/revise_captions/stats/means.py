@@ -50,9 +50,10 @@ def mean_over(
     """
     known = [(v, image) for v, image in zip(values, images, strict=True) if v is not None]
     counts = np.array([(value, 1.0) for value, _ in known]).reshape(-1, 2)
-    found = measured_sums(_ratio, counts, [image for _, image in known], replicates)
+    found = measured_sums(ratio, counts, [image for _, image in known], replicates)
     return Mean(found.value, found.low, found.high, len(known), len(values) - len(known))
 
 
-def _ratio(sums: Floats) -> float:
+def ratio(sums: Floats) -> float:
+    """The first sum over the second; NaN where that is 0."""
     return float(sums[0] / sums[1]) if sums[1] else float("nan")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.stats.bootstrap import LEVEL, MIN_RECORDS, weights
+from revise_captions.stats.bootstrap import bounds, weights
 from revise_captions.stats.leaderboard import keys_of
 from revise_captions.stats.weighted_classification import Batch
 
@@ -130,15 +130,6 @@ def resamples(names: Sequence[str], unit: Ints, replicates: int) -> Sequence[Int
     return [np.repeat(rows, drawn[unit, b]) for b in range(replicates)]
 
 
-def bounds(drawn: Floats, units: int) -> tuple[float | None, float | None]:
-    """The central interval of resampled values; none where too few units or values exist."""
-    known = drawn[np.isfinite(drawn)]
-    if units < MIN_RECORDS or len(known) < len(drawn) / 2 or np.ptp(known) == 0:
-        return None, None
-    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
-
-
 def ranks(scores: Floats) -> Floats:
     """Average ranks: the scale for statistics that only look at the order."""
     from scipy.stats import rankdata
@@ -201,16 +192,27 @@ def compared(
 
     x, z = comparable(a), comparable(b)
     rng = np.random.default_rng(seed)
-    reached, existing = 1, 1
+    gaps = []
     for _ in range(replicates):
         swap = (rng.random(len(names)) < 0.5)[unit]
-        gap = plain(np.where(swap, z, x)) - plain(np.where(swap, x, z))
-        if np.isfinite(gap):
-            existing += 1
-            reached += abs(gap) >= abs(observed) - 1e-12
-    drawn = spread[0] - spread[1]
-    interval = bounds(drawn, len(names))
-    return Compared(float(observed), *interval, reached / existing, 1 / existing)
+        gaps.append(plain(np.where(swap, z, x)) - plain(np.where(swap, x, z)))
+    return swap_test(observed, spread[0] - spread[1], np.array(gaps), len(names))
+
+
+def swap_test(observed: float, spread: Floats, swapped: Floats, units: int) -> Compared:
+    """The paired test of two metrics whose scores of an image swap places.
+
+    Args:
+        observed: The first metric's figure minus the second's.
+        spread: The same of every bootstrap resample.
+        swapped: The same of every permutation.
+        units: Number of images.
+    """
+    if not np.isfinite(observed):
+        return Compared(None, None, None, None)
+    gaps = np.abs(swapped[np.isfinite(swapped)])
+    reached, existing = 1 + int((gaps >= abs(observed) - 1e-12).sum()), 1 + len(gaps)
+    return Compared(float(observed), *bounds(spread, units), reached / existing, 1 / existing)
 
 
 def measured_sums(
@@ -271,11 +273,7 @@ def compared_sums(
     spread = _of_sums(statistic, drawn, one) - _of_sums(statistic, drawn, other)
     swap = np.random.default_rng(seed).random((replicates, len(names))) < 0.5
     flipped = _of_sums(statistic, ~swap, gap, other) - _of_sums(statistic, swap, gap, other)
-    known = np.isfinite(flipped)
-    reached = 1 + int((np.abs(flipped[known]) >= abs(observed) - 1e-12).sum())
-    existing = 1 + int(known.sum())
-    interval = bounds(spread, len(names))
-    return Compared(float(observed), *interval, reached / existing, 1 / existing)
+    return swap_test(observed, spread, flipped, len(names))
 
 
 def _unit_sums(counts: Floats, images: Sequence[str]) -> tuple[list[str], Floats]:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.stats.bootstrap import LEVEL, MIN_RECORDS, REPLICATES, weights
+from revise_captions.stats.bootstrap import MIN_RECORDS, REPLICATES, weights
 from revise_captions.stats.correlations import correlation
+from revise_captions.stats.exact import LEVEL
 from revise_captions.stats.leaderboard import keys_of
 
 
