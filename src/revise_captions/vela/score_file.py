@@ -13,25 +13,14 @@ from PIL import Image
 from revise_captions.command_line.printing import echo
 from revise_captions.records import Record
 from revise_captions.runs.outputs import OutputCounts
-from revise_captions.runs.score_file import ScoreOptions, image_name, say_quarantine, score_file
+from revise_captions.runs.score_file import image_name, say_quarantine, score_file
 from revise_captions.stats.means import mean_over
 from revise_captions.vela import card as cards
 from revise_captions.vela.branches import VelaItem
 from revise_captions.vela.feature_cache import FeatureCache, check_cache
+from revise_captions.vela.options import VelaOptions
 from revise_captions.vela.pairs.load import needs_image
 from revise_captions.vela.trained import Vela, VelaScore, load_vela
-
-
-@dataclass(frozen=True, slots=True)
-class VelaModels:
-    """Which metric, and where its models are; see `captions vela --help`."""
-
-    metric: Path
-    language: str = ""
-    pair: str = ""
-    cache: Path | None = None
-    batch_size: int = 16
-    device: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,32 +92,30 @@ def references_of(value: object) -> tuple[str, ...]:
     return tuple(text for text in values if isinstance(text, str) and text.strip())
 
 
-def run(
-    models: VelaModels, options: ScoreOptions, reference_field: str = "references"
-) -> OutputCounts | None:
+def run(job: VelaOptions) -> OutputCounts | None:
     """Scores the file and prints the means; see `score_file`.
 
     Returns:
         How many rows were written; None where `--resume` found all of them in OUT.
     """
-    card, _ = cards.load(models.metric)
-    reads: list[Path | str] = [models.metric, models.language, models.pair]
-    check_cache(models.cache, [options.inputs.source, *reads])
-    with FeatureCache(models.cache) as cache:
+    card, _ = cards.load(job.metric)
+    reads: list[Path | str] = [job.metric, job.language, job.pair]
+    check_cache(job.cache, [job.source, *reads])
+    with FeatureCache(job.cache) as cache:
 
         def load() -> VelaFile:
             vela = load_vela(
-                models.metric,
-                language=models.language,
-                pair=models.pair,
-                device=models.device,
-                batch_size=models.batch_size,
+                job.metric,
+                language=job.language,
+                pair=job.pair,
+                device=job.device,
+                batch_size=job.batch_size,
                 cache=cache,
             )
-            return VelaFile(vela, reference_field)
+            return VelaFile(vela, job.reference_field)
 
-        looks = card.pair is not None and needs_image(models.pair or card.pair.name)
-        found = score_file(options, load, looks=looks, reads=reads)
+        looks = card.pair is not None and needs_image(job.pair or card.pair.name)
+        found = score_file(job.file, load, looks=looks, reads=reads)
     if found is None:
         return None
     for line in summary(found.kept, card.perspectives):
