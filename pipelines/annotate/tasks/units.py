@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.checked_json import checked_row, json_lines
 from revise_captions.io.fields import captions_of
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.source import Source
@@ -107,26 +108,6 @@ class Unit:
         row["place"] = self.place._asdict()
         row["items"] = {str(asked): self.item(asked) for asked in self.asked()}
         return row
-
-
-def unit_of(row: Mapping[str, Any]) -> Unit:
-    """What `Unit.as_json` wrote. Raises KeyError, TypeError or ValueError."""
-    values = {name: row[name] for name in Unit.__slots__}
-    revised = row["revised"]
-    return Unit(
-        **values
-        | {
-            "place": SentenceLocation(**row["place"]),
-            "error_types": tuple(row["error_types"]),
-            "original": _text(row["original"]),
-            "revised": None if revised is None else _text(revised),
-        }
-    )
-
-
-def _text(value: Mapping[str, Any]) -> SentenceInCaption:
-    start, end = value["span"]
-    return SentenceInCaption(value["caption"], Span(start, end), value["number"], value["count"])
 
 
 def digest(text: str) -> str:
@@ -261,17 +242,8 @@ def _with_rewrite(found: Unit, revision: Revision, sentence: Sentence) -> Unit:
 
 def read_key(path: Path) -> list[Unit]:
     """The units of an export. Raises `UserError`."""
-    from revise_captions.io.readers import open_rows
-
-    found = []
-    for row in open_rows(str(path)).rows():
-        try:
-            if isinstance(row, BadRow):
-                raise ValueError(row.detail)
-            found.append(unit_of(row.data))
-        except (KeyError, TypeError, ValueError) as error:
-            raise UserError(
-                f"{path}, line {row.line}: not a row of the key: {error!r}",
-                hint="pass the file as `captions annotate export` wrote it",
-            ) from None
-    return found
+    wanted = "a row of the key, as `captions annotate export` wrote it"
+    return [
+        checked_row(Unit, row, f"{path}, line {line}: not {wanted}")
+        for line, row in json_lines(path, wanted)
+    ]

@@ -10,6 +10,7 @@ from revise_captions.dcscore.score import CaptionScore, UnitCounts
 from revise_captions.dcscore.scorer import ScoredCaption
 from revise_captions.dcscore.units import Decomposition, InformationUnit
 from revise_captions.dcscore.verifiers import agreement
+from revise_captions.io.checked_json import checked_row
 from revise_captions.stats.bootstrap import rounded
 from revise_captions.stats.means import Mean, mean_over
 
@@ -110,12 +111,7 @@ def row_of(group: str, scored: ScoredCaption) -> ScoredRow:
 
 def scored_row(kept: Mapping[str, Any]) -> ScoredRow:
     """The row that the journal keeps as `asdict` made it."""
-    return ScoredRow(kept["group"], _score(kept["score"]), kept["agreement"])
-
-
-def _score(kept: Mapping[str, Any]) -> CaptionScore:
-    every, descriptive = (UnitCounts(**kept[name]) for name in ("all", "descriptive"))
-    return CaptionScore(every, descriptive, tuple(map(_score, kept["trials"])))
+    return checked_row(ScoredRow, kept, "no scores of a caption")
 
 
 def means(rows: Sequence[ScoredRow]) -> dict[str, Mean]:

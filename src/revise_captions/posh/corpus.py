@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from revise_captions.io.checked_json import checked_row
 from revise_captions.posh.scoring import Score, Side, harmonic
 from revise_captions.stats.bootstrap import REPLICATES
 from revise_captions.stats.means import Mean, mean_over
@@ -44,13 +46,8 @@ def row_of(score: Score, group: str) -> PairStatistics:
     return PairStatistics(group, score.mistakes, score.omissions)
 
 
-def row_of_json(found: Mapping[str, object]) -> PairStatistics:
-    sides = []
-    for name in ("mistakes", "omissions"):
-        part = found[name]
-        assert isinstance(part, Mapping)
-        sides.append(Side(float(part["total"]), int(part["scored"]), int(part["unscored"])))
-    return PairStatistics(str(found["group"]), *sides)
+def row_of_json(found: Mapping[str, Any]) -> PairStatistics:
+    return checked_row(PairStatistics, found, "no statistics of a pair")
 
 
 def mean(rows: Sequence[PairStatistics], criterion: str, *, replicates: int = REPLICATES) -> Mean:
