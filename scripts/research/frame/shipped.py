@@ -24,6 +24,7 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/measurements/training.md", "learning-curve"): ("critic",),
     ("docs/measurements/leaderboards.md", "rate"): ("critic",),
     ("docs/measurements/metrics.md", "metric"): ("critic",),
+    ("docs/measurements/stress.md", "stress-agreement"): ("parser", "graphs", "judge"),
     ("docs/measurements/charts.md", "gate"): ("critic",),
     ("docs/measurements/charts.md", "chocolate"): ("chart critic",),
     ("docs/measurements/charts.md", "fixes"): ("chart critic",),
@@ -39,15 +40,11 @@ EARLIER: Mapping[tuple[str, str], str] = {
     (
         "docs/measurements/metrics.md",
         "metric-table",
-    ): "critic bundled@20a40e118626, offline judges 3 and 5",
-    (
-        "docs/measurements/stress.md",
-        "stress-agreement",
-    ): "critic bundled@20a40e118626, offline judges 3 and 5",
+    ): "on the scenes critic bundled@20a40e118626, offline judge 5",
     (
         "docs/measurements/stress.md",
         "stress-results",
-    ): "critic bundled@20a40e118626, offline judges 3 and 5",
+    ): "on the scenes critic bundled@20a40e118626, offline judge 5",
     ("docs/measurements/stress.md", "stress-tuning"): "critic bundled@0ef93d150fac",
     ("reviser/smollm2/README.md", "edits"): "the reviser before it mended dangling words (74a7211)",
 }

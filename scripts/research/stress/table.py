@@ -37,18 +37,25 @@ TUNED = "picture-book-tuned"
 #: What the metrics that have no recorded run look at, and why they have none.
 _NO_WEIGHTS = "its weights are not here"
 UNMEASURED = {
+    "asked": ("image, references, context", "any chat model", _NO_WEIGHTS),
     "blip2": ("image", "BLIP-2", _NO_WEIGHTS),
+    "chair": ("COCO's objects", "none", "needs COCO's annotations"),
     "clipscore": ("image", "CLIP, SigLIP, …", _NO_WEIGHTS),
     "contextual-clipscore": ("image, context", "CLIP, SigLIP, BLIP-2", _NO_WEIGHTS),
     "dcscore": ("references", "parser, MiniLM", "no recorded run"),
+    "random": ("nothing", "none", "a floor by chance"),
     "rating-likelihood": ("image, context", "any chat model", _NO_WEIGHTS),
+    "sentence-mean": ("as its metric", "its metric's", "a mean of another metric"),
     "vela": ("image, references", "language model and towers", "measured in its own page"),
+    "vqascore": ("image", "any chat model", _NO_WEIGHTS),
+    "whole-likelihood": ("image, context", "any chat model", _NO_WEIGHTS),
 }
 _MODELS = {
     "length": "none",
     "cosine": "MiniLM",
     "context-cosine": "MiniLM",
     "posh": "parser, MiniLM",
+    "dcscore": "parser, MiniLM",
     "critic": "bundled critic",
     "contextual-critic": "bundled critic",
     "likelihood=smollm2": "SmolLM2, blind to the image",
