@@ -40,6 +40,10 @@ SHOWN_EVERY = 10
 MARGIN = 0.03
 #: Bytes a second, until a save was timed.
 SLOW_DISK = 200e6
+#: Captions that the last validation measures at least.
+FEWEST = 16
+#: What training on a caption takes, in validations of one, until a step was timed.
+TRAINING_COSTS = 4.0
 
 
 def train_tower(run: TrainingRun, snapshot: Snapshot) -> None:
@@ -122,10 +126,10 @@ def train_all(run: TrainingRun, snapshot: Snapshot) -> None:
     for epoch, index, members in order:
         if fraction(run) >= 1 or (patience and progress.worse >= patience):
             break
-        before = time.monotonic()
-        tally.append(step(run, epoch, index, members))
+        before, asked = time.monotonic(), members[: _fitting(run)]
+        tally.append(step(run, epoch, index, asked))
         now = time.monotonic()
-        run.end.step = now - before
+        run.end.step = (now - before) / len(asked) * len(members)
         progress.epoch, progress.batch, progress.step = epoch, index + 1, progress.step + 1
         # by the first process's clock: all must stop, validate and save together
         if every.steps:
@@ -164,14 +168,39 @@ def _time_the_end(run: TrainingRun) -> None:
     if settings.limits.minutes or settings.validation.time_share:
         with averaged(run):
             if run.parallel.first:
-                few = list(range(min(16, len(run.validation))))
-                began = time.monotonic()
-                measure_learner(run.learner, run.validation, few)
-                run.end.caption = (time.monotonic() - began) / len(few)
+                run.end.caption = _seconds_a_caption(run)
         held = run.optimizer.average.numel() * 4 * 4  # weights, two moments, average: float32
         run.end.saving = held / SLOW_DISK
-    progress.seconds, run.end.total = run.parallel.agree(time.monotonic() - run.began, _end_of(run))
+    passed = time.monotonic() - run.began
+    progress.seconds, run.end.total, run.end.caption = run.parallel.agree(
+        passed, _end_of(run), run.end.caption
+    )
     progress.prepared = progress.prepared or progress.seconds
+
+
+def _seconds_a_caption(run: TrainingRun) -> float:
+    """To validate: of two captions, and of more where that is fast."""
+    seconds = 0.0
+    for count in (2, FEWEST):
+        few = list(range(min(count, len(run.validation))))
+        began = time.monotonic()
+        measure_learner(run.learner, run.validation, few)
+        seconds = (time.monotonic() - began) / len(few)
+        if seconds > 0.1:
+            break
+    return seconds
+
+
+def _fitting(run: TrainingRun) -> int | None:
+    """Captions of the first step that fit into a time limit; None: all.
+
+    Later steps begin only where there is time for one.
+    """
+    limit, caption = run.settings.limits.minutes * 60, run.end.caption
+    if run.progress.step or not limit or not caption:
+        return None
+    left = limit - run.progress.prepared - run.end.total
+    return max(1, int(left / (TRAINING_COSTS * caption)))
 
 
 def _interim(run: TrainingRun) -> float:
@@ -185,7 +214,8 @@ def _end_of(run: TrainingRun) -> float:
     validation, limit = run.settings.validation, run.settings.limits.minutes * 60
     last = len(run.validation) * run.end.caption
     if limit:
-        last = min(last, max(validation.time_share, MARGIN) * limit)
+        least = min(FEWEST, len(run.validation)) * run.end.caption
+        last = min(last, max(validation.time_share * limit, MARGIN * limit, least))
     if validation.keep == "best":
         last += _interim(run)
     saving = 3 * run.end.saving  # state, snapshot and the critic
@@ -198,7 +228,7 @@ def captions_in_time(run: TrainingRun) -> int:
     if not limit or not run.end.caption:
         return 0
     left = limit * (1 - MARGIN) - (time.monotonic() - run.began) - run.end.saving
-    count = max(16, int(left / run.end.caption))
+    count = max(FEWEST, int(left / run.end.caption))
     return 0 if count >= len(run.validation) else count
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
+import torch
 
+from revise_captions.errors import UserError
 from revise_captions.finetune.config import TrainingSettings
+from revise_captions.finetune.optim.distributed import Parallel
+from revise_captions.finetune.trainer import loop
 from revise_captions.finetune.trainer.loop import captions_in_time
 from revise_captions.finetune.trainer.setup import EndCosts
 from revise_captions.finetune.trainer.state import TrainingProgress
@@ -34,3 +39,87 @@ def test_the_last_validation_measures_what_there_is_time_for():
     assert captions_in_time(run(160)) == 29
     assert captions_in_time(run(160, caption=0.01)) == 0  # all
     assert captions_in_time(run(179)) == 16
+
+
+class Machine:
+    """A clock that work moves on: seconds for preparation, to validate a caption, to train on one,
+    to save."""
+
+    def __init__(self, prepared: float, caption: float, save: float) -> None:
+        self.now, self.prepared, self.caption, self.saving = 1000.0, prepared, caption, save
+
+    def spend(self, seconds: float) -> None:
+        self.now += seconds
+
+    def train(self, monkeypatch: pytest.MonkeyPatch, minutes: float) -> TrainingProgress:
+        """Runs the loop and the end as `finetune` does, with work that only takes time."""
+        began = self.now
+        self.now += self.prepared
+        progress = TrainingProgress()
+        trained = SimpleNamespace(
+            settings=TrainingSettings().with_options(minutes=minutes),
+            progress=progress,
+            end=EndCosts(),
+            began=began,
+            train=range(360),
+            validation=range(40),
+            parallel=Parallel(),
+            optimizer=SimpleNamespace(average=torch.zeros(1000)),
+            learner=None,
+            train_mode=lambda: None,
+            log=lambda *_, **__: None,
+        )
+
+        def step(_: object, epoch: int, index: int, members: list[int]) -> dict[str, float]:
+            self.spend(3.5 * self.caption * len(members))
+            return {"captions": len(members), "sentences": 1.0}
+
+        def save(saved: SimpleNamespace, _: object) -> None:
+            self.spend(self.saving)
+            saved.end.saving = self.saving / 2
+
+        def measure(_: object, __: object, few: list[int]) -> None:
+            self.spend(self.caption * len(few))
+
+        def validate(at: SimpleNamespace) -> None:
+            self.spend(self.caption * len(at.validation))
+            progress.checked = progress.step
+
+        batches = ((0, index, list(range(16))) for index in range(10**6))
+        monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(loop, "step", step)
+        monkeypatch.setattr(loop, "save", save)
+        monkeypatch.setattr(loop, "measure_learner", measure)
+        monkeypatch.setattr(loop, "_validate_and_keep_best", validate)
+        monkeypatch.setattr(loop, "averaged", lambda _: nullcontext())
+        monkeypatch.setattr(loop, "endless_batches", lambda *_: batches)
+        loop.train_all(trained, lambda *_: None)
+        save(trained, None)
+        self.spend(self.caption * (loop.captions_in_time(trained) or 40))
+        self.spend(self.saving / 2)  # the critic
+        return progress
+
+
+@pytest.mark.parametrize("minutes", [1.0, 2.0, 3.0, 30.0])
+@pytest.mark.parametrize(
+    ("prepared", "caption", "save"), [(8.0, 0.02, 0.2), (12.0, 0.2, 1.0), (20.0, 0.6, 2.0)]
+)
+def test_a_limit_holds_within_a_tenth(monkeypatch, minutes, prepared, caption, save):
+    machine = Machine(prepared, caption, save)
+    progress = machine.train(monkeypatch, minutes)
+    assert progress.step > 0
+    assert 0.8 * minutes * 60 <= machine.now - 1000 <= 1.1 * minutes * 60
+
+
+@pytest.mark.parametrize("minutes", [2.0, 3.0])
+def test_a_limit_holds_on_a_machine_on_which_a_whole_step_does_not_fit(monkeypatch, minutes):
+    machine = Machine(minutes * 60 * 0.4, 2.0, 1.0)  # 16 captions: 112 s; as measured at load 10
+    machine.train(monkeypatch, minutes)
+    assert machine.now - 1000 <= 1.1 * minutes * 60
+
+
+def test_what_is_no_time_is_said_before_a_step(monkeypatch):
+    machine = Machine(58.0, 0.5, 1.0)
+    with pytest.raises(UserError, match="nothing of the 1 minutes was left"):
+        machine.train(monkeypatch, 1.0)
+    assert machine.now - 1000 <= 1.1 * 60
