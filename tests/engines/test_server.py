@@ -239,6 +239,11 @@ def test_a_server_whose_first_scores_are_none_is_the_users_error():
         (Raw(b"[" * 100_000), "not JSON"),
         (Raw(b'{"choices": ' + b"[" * 100_000), "not JSON"),
         (Raw(b"[" * 100_000, 500), "500"),
+        (Raw(b"<html><h1>Sign in</h1></html>"), "is not JSON: Sign in"),
+        (Raw(b"<html><title>Bad Gateway</title></html>", 502), "502 Bad Gateway"),
+        (Raw(b""), "is not JSON, but empty"),
+        (Raw(b'{"error": "no capacity"}'), 'is not of the expected form: {"error": "no capacity"}'),
+        (Raw(b"", 307, {"Location": "http://elsewhere/"}), "307 Temporary Redirect"),
         (Raw(b"{}", 503, {"Retry-After": "\u00b2"}), "503"),
         (Raw(b'"\xff"', 400), "400"),
     ],
@@ -253,6 +258,35 @@ def test_answers_that_cannot_be_read_cost_their_own_prompt_only(raw, said):
     assert bad.reason is Unscored.ENGINE_ERROR
     assert said in bad.detail
     assert all(isinstance(answer, AnswerScores) for answer in answers)
+
+
+@pytest.mark.parametrize("status", [401, 402, 404])
+def test_a_key_or_a_model_that_is_gone_ends_the_run_which_can_go_on(status):
+    def spoil(text: str, answer: dict[str, Any]) -> Raw | None:
+        return Raw(b'{"error": "expired"}', status) if "sentence 2" in text else None
+
+    with serving(Manners("vllm", spoil=spoil)) as url:
+        engine = connect(MODEL, url, scores=True)
+        with pytest.raises(EngineDead, match=f"takes no more: {status} expired"):
+            engine.answer_logprobs(prompts(4), WORDS)
+
+
+def test_the_first_refusal_is_told(caplog):
+    with serving(Manners("vllm")) as url:
+        connect(MODEL, url).generate([Prompt((Data("POISON"),))] * 3, 9)
+    said = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+    assert [text.partition("/v1 ")[2] for text in said] == [
+        "refused a prompt: 400 cannot be processed"
+    ]
+
+
+def test_a_message_may_come_in_parts():
+    def spoil(text: str, answer: dict[str, Any]) -> None:
+        parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "A "}]
+        answer["choices"][0]["message"]["content"] = [*parts, {"type": "text", "text": "dog."}]
+
+    with serving(Manners("vllm", spoil=spoil)) as url:
+        assert connect(MODEL, url).generate(prompts(1), 9) == [Completion("A dog.", True)]
 
 
 def test_lone_surrogates_which_cannot_be_sent_are_replaced():
@@ -403,7 +437,7 @@ ECHOES = {
         json.dumps({"error": "".join(f"#{ord(c):04x}" for c in said)}).replace("#", "\\u").encode(),
         400,
     ),
-    "base64": lambda said: Raw(b"no such key: " + b64encode(said.encode()), 401),
+    "base64": lambda said: Raw(b"no such key: " + b64encode(said.encode()), 403),
     "backward": lambda said: Raw(said[::-1].encode(), 500),
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from chat_server import MODEL, Manners, serving, truth
+from chat_server import MODEL, Manners, Raw, serving, truth
 
 from revise_captions.critic.load import load_critic
 from revise_captions.engines.openai import http
@@ -61,6 +61,10 @@ SERVERS = {
         {"temperature": False, "scoring": "none", "top": 0},
     ),
     "no system": (without("system", said="Conversation roles must alternate"), {"system": False}),
+    "repeats all": (
+        without("seed", said="invalid: {'seed': 0, 'logprobs': true, 'max_tokens': 1}"),
+        {"seed": False},
+    ),
     "says nothing": (
         without("seed", "max_tokens", said="invalid request"),
         {"seed": False, "limit": "max_completion_tokens"},
@@ -85,6 +89,18 @@ def test_what_is_refused_is_left_out_and_all_else_is_asked_for(server):
     bodies = [repr(body) for body in manners.seen]
     assert len(set(bodies)) == len(bodies)  # and nothing asked twice
     assert engine.settings["server-can"] == engine.can.line
+
+
+@pytest.mark.parametrize("status", [500, 501])
+def test_what_a_server_fails_on_is_left_out_like_what_it_refuses(status):
+    def spoil(text: str, answer: dict[str, Any]) -> Raw | None:
+        return Raw(b"oops", status) if answer["choices"][0]["logprobs"] else None
+
+    with serving(Manners("openai", spoil=spoil)) as url:
+        engine = connect(MODEL, url, scores=True, images=True)
+        (written,) = engine.generate([ASKED], 20)
+    assert engine.can == Capabilities(scoring="none", top=0, thinking=False, images=True)
+    assert isinstance(written, Completion)
 
 
 def test_a_server_that_takes_no_system_message_gets_its_text_from_the_user():
@@ -132,6 +148,7 @@ GGUF = "/models/SmolLM2-135M-Instruct.Q4_1.gguf"
         ("owner/base", [{"id": "served", "root": "owner/base"}], "served", "owner/base"),
         ("owner/name", [{"id": "owner/name@main"}], "owner/name", "owner/name"),
         ("gpt", [], "gpt", "gpt"),
+        ("x/y/z:free", [{"id": "x/y/z:free"}, {"id": "a"}], "x/y/z:free", "x/y/z:free"),
     ],
 )
 def test_a_name_is_matched_against_ids_aliases_and_paths(asked, models, sent, named):

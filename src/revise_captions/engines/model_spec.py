@@ -22,7 +22,7 @@ TRANSFORMERS, VLLM, OPENAI = "transformers", "vllm", "openai"
 #: What stands for the address of a model that LiteLLM finds.
 LITELLM = "litellm:"
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(?:@[\w./-]+)?")
-_SERVED = re.compile(r"(?P<model>[^@]*)@(?P<url>https?://.*)")
+_SERVED = re.compile(r"(?P<model>.*?)@(?P<url>https?://.*)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,8 +129,8 @@ _STEPS: tuple[tuple[re.Pattern[str], Weaker], ...] = (
 
 
 def named_in(detail: str, can: Capabilities) -> Capabilities | None:
-    """What to ask for instead of what a refusal names; None where it names nothing."""
-    for pattern, weaker in _STEPS:
-        if pattern.search(detail) and (found := weaker(can, detail)) is not None:
-            return found
-    return None
+    """What to ask for instead of what a refusal names; None where it names nothing, or several
+    things, as where it repeats the whole request."""
+    named = [weaker(can, detail) for pattern, weaker in _STEPS if pattern.search(detail)]
+    found = [can for can in named if can is not None]
+    return found[0] if len(found) == 1 else None

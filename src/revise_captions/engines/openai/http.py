@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,22 +75,29 @@ class Refused(Exception):
 
 
 class Unanswered(Exception):
-    """No usable answer after all retries. `gone`: nothing listens there any more."""
+    """No usable answer after all retries. `gone`: nothing listens there any more. `status`: of the
+    last answer, 0 without one."""
 
-    def __init__(self, detail: str, *, gone: bool) -> None:
+    def __init__(self, detail: str, *, gone: bool, status: int = 0) -> None:
         super().__init__(detail)
-        self.gone = gone
+        self.gone, self.status = gone, status
 
 
 class _FailedTry(Exception):
     """The next try may succeed. `pause`: seconds that the server asked for. `round`: of a request
-    that met the server's limit."""
+    that met the server's limit. `status`: of its answer, 0 without one."""
 
     def __init__(
-        self, problem: str, *, gone: bool = False, pause: float = 0.0, round_: int | None = None
+        self,
+        problem: str,
+        *,
+        gone: bool = False,
+        pause: float = 0.0,
+        round_: int | None = None,
+        status: int = 0,
     ) -> None:
         super().__init__(problem)
-        self.gone, self.pause, self.round = gone, pause, round_
+        self.gone, self.pause, self.round, self.status = gone, pause, round_, status
 
 
 class Http:
@@ -189,7 +197,8 @@ class Http:
             return self._retrying(self._try, method, url, body, check)
         except _FailedTry as error:
             tries = self._retrying.statistics["attempt_number"]
-            raise Unanswered(f"{error} ({tries} tries)", gone=error.gone) from error
+            detail = f"{error} ({tries} tries)"
+            raise Unanswered(detail, gone=error.gone, status=error.status) from error
 
     def _try(
         self, method: str, url: str, body: dict[str, Any] | None, check: Check | None
@@ -227,15 +236,16 @@ class Http:
             raise EngineDead(f"{self.base} takes nothing more for now{asked}: {words}")
         if status >= 500 or status in _AGAIN:
             limit = sent if status in _LIMITS else None
-            raise _FailedTry(words, pause=pause, round_=limit)
+            raise _FailedTry(words, pause=pause, round_=limit, status=status)
         raise Refused(status, words)
 
     def _parsed(self, content: bytes, check: Check | None) -> dict[str, Any]:
         found = _json_of(content, self._key)
         if found is None:
-            raise _FailedTry("its answer is not JSON")
+            raise _FailedTry(f"its answer is not JSON{_beginning(content, self._key)}")
         if not isinstance(found, dict) or (check is not None and not check(found)):
-            raise _FailedTry("its answer is not of the expected form")
+            start = _beginning(content, self._key)
+            raise _FailedTry(f"its answer is not of the expected form{start}")
         return found
 
     def _content(self, response: Any) -> bytes:
@@ -288,10 +298,25 @@ def _words(status: int, content: bytes, secret: str | None) -> str:
         said = said.get(key, said) if isinstance(said, dict) else said
     if isinstance(said, dict):
         said = said.get("detail", said)
-    text = content.decode(errors="replace") if said is None else str(said)
-    text = " ".join(text[:100_000].split())
+    text = _readable(content) if said is None else " ".join(str(said)[:100_000].split())
     # masked before it is cut: half a key is told by nothing
-    return f"{status} {masked(text, secret)[:300]}".strip()
+    return f"{status} {masked(text, secret)[:300] or _PHRASES.get(status, '')}".strip()
+
+
+def _beginning(content: bytes, secret: str | None) -> str:
+    """How an answer begins that is of no use, for a message."""
+    text = masked(_readable(content), secret)
+    return f": {text[:100]}" if text else ", but empty"
+
+
+def _readable(content: bytes) -> str:
+    """An answer's text in one line; that of a page of HTML without its tags."""
+    text = content[:100_000].decode(errors="replace").strip()
+    return " ".join((_TAG.sub(" ", text) if text.startswith("<") else text).split())
+
+
+_TAG = re.compile(r"<[^<>]*>")
+_PHRASES = {int(status): status.phrase for status in HTTPStatus}
 
 
 def _seconds(value: str) -> float:

@@ -54,11 +54,16 @@ def is_completion(found: dict[str, Any]) -> bool:
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return False
     message = choices[0].get("message")
-    return isinstance(message, dict) and isinstance(message.get("content", ""), str | None)
+    return isinstance(message, dict) and isinstance(message.get("content", ""), str | list | None)
 
 
 def text_of(choice: dict[str, Any]) -> str:
-    return str(choice["message"].get("content") or "")
+    """What the message says, in one piece or in parts of type `text`."""
+    content = choice["message"].get("content") or ""
+    if isinstance(content, str):
+        return content
+    texts = [p.get("text") for p in content if isinstance(p, dict) and p.get("type") == "text"]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def first_logprobs(choice: dict[str, Any]) -> dict[str, float]:

@@ -51,6 +51,8 @@ WORDS = ("Yes", "No")
 SIDE = 64
 #: Statuses of a refusal that is about a parameter, or about an image.
 _PARAMETERS, _IMAGES = (400, 422), (400, 404, 415, 422)
+#: The same of servers that fail on what they do not know, on every try.
+_FAILING = (500, 501)
 _OPTIONAL = ("system", "seed", "temperature", "thinking")
 
 
@@ -98,6 +100,11 @@ def _granted(engine: OpenAIEngine, can: Capabilities) -> tuple[Capabilities, dic
                 raise
             logger.info("%s refuses a question, asking for less: %s", engine.http.base, error)
             weaker = named_in(error.detail, can)
+        except Unanswered as error:
+            if error.status not in _FAILING:
+                raise
+            logger.info("%s fails on a question, asking for less: %s", engine.http.base, error)
+            weaker = None
         if weaker is None:
             return _built_up(engine, can)
         can = weaker
@@ -131,6 +138,10 @@ def _attempt(engine: OpenAIEngine, can: Capabilities) -> dict[str, float] | None
         return _ask(engine, can)
     except Refused as error:
         if error.status not in _PARAMETERS:
+            raise
+        return None
+    except Unanswered as error:
+        if error.status not in _FAILING:
             raise
         return None
 
@@ -233,6 +244,8 @@ def connect(
         raise UserError(f"the server at {url} does not answer a question: {error}") from None
     except Refused as error:
         hint = f"set {variable} to its key" if error.status in (401, 403) else ""
+        if error.status in (404, 405):
+            hint = "check the address: those of most servers end in /v1"
         raise UserError(f"the server at {url} refuses: {error.detail}", hint=hint) from None
     except ValueError as error:
         raise UserError(f"the server at {url} gives no usable scores: {error}") from None

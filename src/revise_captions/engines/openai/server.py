@@ -12,8 +12,8 @@ Its answers, not its name, show what a server can do:
               log-probabilities`
 
 An answer that lacks what the first one had is read in the next way down: nothing is guessed. A
-server that refuses connections, or fails `DEAD_AFTER` prompts in a row, is dead. A prompt that it
-refuses (4xx), or fails on after all retries, or answers with what nothing can be made of, is
+server that refuses connections, fails `DEAD_AFTER` prompts in a row, or no longer takes the key or
+knows the model, is dead. A prompt that it refuses (other 4xx), or fails on after all retries, or answers with what nothing can be made of, is
 `Failed`, and its neighbors are not.
 """
 
@@ -56,6 +56,8 @@ logger = logging.getLogger(__name__)
 
 #: Prompts in a row that may fail before the server counts as gone.
 DEAD_AFTER = 8
+#: Statuses that are about no prompt: the key is not valid, nothing is paid, the model is gone.
+_GONE = (401, 402, 404)
 #: Tokens of an answer of one word, enough for "**Yes**", and of a number.
 SAMPLE_TOKENS, STATED_TOKENS = 4, 8
 #: What is asked where a probability is to be stated, behind the question.
@@ -120,7 +122,7 @@ class OpenAIEngine:
         self.reports_cache = False
         self._schemas = True
         self._ids: dict[tuple[str, ...], list[list[int]] | None] = {}
-        self._lost = 0
+        self._lost, self._refused = 0, False
         self._lock = threading.Lock()
 
     def able(self, can: Capabilities, settings: Mapping[str, str] | None = None) -> OpenAIEngine:
@@ -222,9 +224,13 @@ class OpenAIEngine:
         try:
             result = ask(asked)
         except Refused as error:
+            if error.status in _GONE:
+                raise EngineDead(f"{self.http.base} takes no more: {error.detail}") from error
             with self._lock:
                 self._lost = 0  # a server that refuses is alive
-            logger.debug("%s refused a prompt: %s", self.http.base, error.detail)
+                first, self._refused = not self._refused, True
+            level = logging.WARNING if first else logging.DEBUG
+            logger.log(level, "%s refused a prompt: %s", self.http.base, error.detail)
             return Failed(error.reason, error.detail)
         except Unanswered as error:
             with self._lock:
