@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -179,6 +181,24 @@ def test_keys_are_of_hosts_and_headers_and_versions_are_sent(monkeypatch):
     assert str(asked.url).endswith("/chat/completions?api-version=2024-10-21")
     with pytest.raises(UserError, match="NAME: VALUE"):
         ServerOptions(header=("nothing",)).check()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_certificates_of_your_own_are_trusted(tmp_path):
+    made = tmp_path / "company.pem"
+    asked = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test"
+    place = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", made, "-out", tmp_path / "c.pem"]
+    subprocess.run([*asked.split(), *place], check=True, capture_output=True)
+    made.write_bytes(made.read_bytes() + (tmp_path / "c.pem").read_bytes())
+    with serving(Manners("openai"), made) as url:
+        trusting = ServerOptions(ca_bundle=tmp_path / "c.pem")
+        assert connect(MODEL, url, options=trusting).generate(prompts(1), 9)
+        with pytest.raises(UserError, match="CERTIFICATE_VERIFY_FAILED") as caught:
+            connect(MODEL, url)
+        assert "--ca-bundle" in caught.value.hint
+        (tmp_path / "no.pem").write_text("nothing")
+        with pytest.raises(UserError, match=r"no\.pem holds no certificates"):
+            connect(MODEL, url, options=ServerOptions(ca_bundle=tmp_path / "no.pem"))
 
 
 def test_a_proxy_of_the_environment_is_asked(monkeypatch):

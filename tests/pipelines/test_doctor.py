@@ -14,6 +14,7 @@ from PIL import Image
 
 from revise_captions.command_line.captions import load_command
 from revise_captions.command_line.extras import installed_extras
+from revise_captions.pipelines import cli
 from revise_captions.pipelines.doctor import machine, open_models
 from revise_captions.pipelines.doctor.cli import doctor
 from revise_captions.pipelines.doctor.machine import Gpu, Machine
@@ -98,6 +99,29 @@ def test_no_image_opens(tmp_path, capsys, monkeypatch):
     assert code == 5
     assert "0 of 3 open" in out
     assert "3 image_not_found: " in out
+
+
+def test_absolute_paths_outside_the_inputs_folder_name_what_they_share(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(EXAMPLES.parent / "images", tmp_path / "elsewhere" / "images")
+    rows = [json.loads(line) for line in EXAMPLES.read_text().splitlines()[:3]]
+    (tmp_path / "in").mkdir()
+    with open("in/in.jsonl", "w") as file:
+        for row in rows:
+            row["image"] = str(tmp_path / "elsewhere" / row["image"])
+            file.write(json.dumps(row) + "\n")
+    code, out, _ = outcome(main, capsys, "in/in.jsonl")
+    assert code == 5
+    shared = f"--image-root {tmp_path / 'elsewhere/images'}"
+    assert f"add {shared}, the folder that they share" in out
+    _, _, err = outcome(cli.main, capsys, "in/in.jsonl", "out.jsonl")
+    assert "the first 3 images are outside the folder in, from which" in err
+    assert f"add {shared}" in err
+    code, out, _ = outcome(main, capsys, "in/in.jsonl", *shared.split())
+    assert code == 0
+    assert "3 of 3 open" in out
 
 
 @pytest.mark.parametrize(

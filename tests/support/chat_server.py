@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import ssl
 import threading
 import time
 from collections import Counter
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -241,16 +243,21 @@ def completion(body: dict[str, Any], text: str, kind: str) -> dict[str, Any]:
 
 
 @contextmanager
-def serving(manners: Manners) -> Iterator[str]:
-    """The base address of a server with these manners."""
+def serving(manners: Manners, certificate: Path | None = None) -> Iterator[str]:
+    """The base address of a server with these manners, by HTTPS with a certificate."""
     handler = type("Bound", (Handler,), {"manners": manners})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.handle_error = lambda *_: None  # type: ignore[method-assign]  # who asked has hung up
     server.daemon_threads = True
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        scheme = "http" if certificate is None else "https"
+        yield f"{scheme}://127.0.0.1:{server.server_address[1]}/v1"
     finally:
         manners.closing.set()
         server.shutdown()

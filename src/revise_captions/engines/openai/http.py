@@ -149,7 +149,7 @@ class Http:
         secure = base.startswith("https:")  # reading the certificates takes time
         verify: Any = secure
         if secure and certificates is not None:
-            verify = ssl.create_default_context(cafile=certificates)
+            verify = _trusting(certificates)
         self._client = httpx.Client(
             headers={**_PLAIN, **keyed, **(headers or {})},
             params=httpx.QueryParams(query) if query else None,
@@ -281,6 +281,16 @@ class Http:
         if isinstance(problem, _FailedTry) and problem.round is not None:
             self.pace.refused(problem.round, state.upcoming_sleep)
         logger.info("%s: %s; next try in %.1f s", self.base, problem, state.upcoming_sleep)
+
+
+def _trusting(certificates: Path) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=certificates)
+    except (OSError, ssl.SSLError) as error:
+        raise UserError(
+            f"--ca-bundle {certificates} holds no certificates: {described(error)}",
+            hint="expected a PEM file: -----BEGIN CERTIFICATE----- …",
+        ) from None
 
 
 def _pause(state: RetryCallState) -> float:

@@ -60,10 +60,10 @@ def _listed(http: Http, asked: str) -> list[Mapping[str, Any]]:
     try:
         known = http.get("models").get("data")
     except Unanswered as error:
-        raise UserError(
-            f"no server answers at {http.base}: {error}",
-            hint=f"start one (vllm serve {asked or 'MODEL'}), or correct the address",
-        ) from None
+        hint = f"start one (vllm serve {asked or 'MODEL'}), or correct the address"
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            hint = "--ca-bundle names a PEM file of certificates to trust"
+        raise UserError(f"no server answers at {http.base}: {error}", hint=hint) from None
     except Refused as error:
         if error.status in (404, 405):
             return []

@@ -13,8 +13,8 @@ Its answers, not its name, show what a server can do:
 
 An answer that lacks what the first one had is read in the next way down: nothing is guessed. A
 server that refuses connections, fails `DEAD_AFTER` prompts in a row, or no longer takes the key or
-knows the model, is dead. A prompt that it refuses (other 4xx), or fails on after all retries, or answers with what nothing can be made of, is
-`Failed`, and its neighbors are not.
+knows the model, is dead. A prompt that it refuses (other 4xx), or fails on after all retries, or
+answers with what nothing can be made of, is `Failed`, and its neighbors are not.
 """
 
 from __future__ import annotations
