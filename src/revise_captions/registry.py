@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
 from typing import Any
@@ -72,11 +73,17 @@ def _declared(group: str) -> Iterator[EntryPoint]:
     """
     homes: dict[str, Distribution] = {}
     for distribution in distributions():
-        for entry in distribution.entry_points.select(group=group):
-            if distribution.read_text("METADATA") is None:
-                break
-            if homes.setdefault(distribution.name, distribution) is distribution:
-                yield entry
+        declared = distribution.entry_points.select(group=group)
+        if not declared or distribution.read_text("METADATA") is None:
+            continue
+        if homes.setdefault(_name(distribution), distribution) is distribution:
+            yield from declared
+
+
+@lru_cache(maxsize=64)
+def _name(distribution: Distribution) -> str:
+    """Kept, as METADATA is parsed for it, with a whole README in it, and every entry is asked."""
+    return distribution.name
 
 
 def names(kind: Kind) -> tuple[str, ...]:
@@ -158,4 +165,4 @@ def is_folder(kind: Kind, given: str) -> bool:
 
 def package(entry: EntryPoint) -> str:
     """The name of the distribution that declares an entry, for messages."""
-    return entry.dist.name if entry.dist is not None else entry.value
+    return _name(entry.dist) if entry.dist is not None else entry.value
