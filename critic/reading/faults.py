@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from revise_captions.critic.reading.orders import without_orders
 from revise_captions.records import Complaint
@@ -204,9 +205,14 @@ def _says(text: str, sentence: str) -> bool:
     return _shares(sentence, text) or any(w not in FRAME for w, _ in content_keys(text))
 
 
-def _pieces(rationale: str, sentence: str) -> Iterator[tuple[str, bool]]:
+@lru_cache(maxsize=256)
+def _pieces(rationale: str, sentence: str) -> tuple[tuple[str, bool], ...]:
     """Sentences and joined clauses, without praise, numbers and what joins them; each with whether
-    it begins with a number or an "also"."""
+    it begins with a number or an "also".
+
+    Kept, as one rationale is taken apart about nine times: whole, by sentence, by fault.
+    """
+    pieces = []
     for span in split(rationale):
         for joint, clause in _clauses(span.of(rationale), sentence):
             text = _ALSO.sub("", _NUMBER.sub("", clause))
@@ -216,7 +222,8 @@ def _pieces(rationale: str, sentence: str) -> Iterator[tuple[str, bool]]:
                 text = text[match.end() :]
             text = text.strip().rstrip(".;, ")
             if _says(text, sentence):
-                yield text, is_new
+                pieces.append((text, is_new))
+    return tuple(pieces)
 
 
 def _clauses(text: str, sentence: str) -> Iterator[tuple[str, str]]:

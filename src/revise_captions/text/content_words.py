@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections import Counter
 from functools import lru_cache
+from typing import NamedTuple
 
 #: Written without spaces between words: each character is compared on its own.
 _UNSPACED = "\u0e00-\u0eff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u9fff\uf900-\ufaff"
@@ -51,6 +52,8 @@ FUNCTION_WORDS = frozenset(
     of to in on at by for with from into onto upon about off out up down via per
     """.split()
 )
+#: In characters.
+_LONGEST_KEPT = 1000
 #: Words for the same place relation, compared as one.
 _SAME = {
     "below": "under", "beneath": "under", "underneath": "under", "over": "above",
@@ -64,15 +67,23 @@ def words(text: str) -> list[str]:
     return [match.group() for match in _WORD.finditer(folded)]
 
 
+class _Word(NamedTuple):
+    """A word as written, its key, and all keys that it may go by."""
+
+    text: str
+    key: str
+    keys: frozenset[str]
+
+
 def content(text: str) -> dict[str, str]:
     """Content words by key: words with equal keys are the same for the guard.
 
     A key is a lemma, a number in digits, or `NEGATION`; the value is the word as written.
     """
     found: dict[str, str] = {}
-    for word, key in _keys(text):
-        if word not in FUNCTION_WORDS:
-            found.setdefault(key, word)
+    for word in _words_of(text):
+        if word.text not in FUNCTION_WORDS:
+            found.setdefault(word.key, word.text)
     return found
 
 
@@ -80,20 +91,16 @@ def known_keys(*sources: str) -> set[str]:
     """Keys of all words of the sources, in every form; an article counts as one."""
     known: set[str] = set()
     for source in sources:
-        for word, key in _keys(source):
-            known |= {key, *_forms(word)}
-            if word in ("a", "an"):
+        for word in _words_of(source):
+            known |= word.keys
+            if word.text in ("a", "an"):
                 known.add("1")
     return known
 
 
 def content_keys(text: str) -> list[tuple[str, frozenset[str]]]:
     """Content words of `text`, in order and as often as they are said, with all their keys."""
-    return [
-        (word, frozenset({key, *_forms(word)}))
-        for word, key in _keys(text)
-        if word not in FUNCTION_WORDS
-    ]
+    return [(word.text, word.keys) for word in _words_of(text) if word.text not in FUNCTION_WORDS]
 
 
 def new_content(text: str, *sources: str) -> list[str]:
@@ -121,7 +128,20 @@ def repeated_content(text: str, sentence: str, rationale: str) -> list[str]:
 
 
 def _counts(text: str) -> Counter[str]:
-    return Counter(key for word, key in _keys(text) if word not in FUNCTION_WORDS)
+    return Counter(word.key for word in _words_of(text) if word.text not in FUNCTION_WORDS)
+
+
+def _words_of(text: str) -> tuple[_Word, ...]:
+    """The words of a text with their keys. Guards and the reading of rationales ask for those of
+    one sentence dozens of times, so they are kept; of long texts they are not, for the memory."""
+    return _kept(text) if len(text) <= _LONGEST_KEPT else _read(text)
+
+
+def _read(text: str) -> tuple[_Word, ...]:
+    return tuple(_Word(word, key, frozenset({key, *_forms(word)})) for word, key in _keys(text))
+
+
+_kept = lru_cache(maxsize=4096)(_read)
 
 
 def _keys(text: str) -> list[tuple[str, str]]:
@@ -160,6 +180,7 @@ def lemma(word: str) -> str:
     return _SAME.get(known, known)
 
 
+@lru_cache(maxsize=50_000)
 def _forms(word: str) -> frozenset[str]:
     """Other keys the word may go by, where the dictionary took it for a word of its own.
 
