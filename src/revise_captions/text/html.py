@@ -18,13 +18,11 @@ MAX_TOKENS = 600
 def visible(text: str) -> Markup:
     """Text as escaped HTML; invisible characters are written out, each in its own `<span>`."""
     text = text.replace("\r\n", "\n")
-    parts: list[Markup] = []
-    cursor = 0
-    for found in UNSEEN.finditer(text):
-        parts.append(escape(text[cursor : found.start()]))
-        parts.append(Markup('<span class="ctl">U+{:04X}</span>').format(ord(found.group())))
-        cursor = found.end()
-    return Markup("").join([*parts, escape(text[cursor:])])
+    return Markup(UNSEEN.sub(_written_out, str(escape(text))))
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return f'<span class="ctl">U+{ord(found[0]):04X}</span>'
 
 
 def clip(text: str, limit: int) -> str:
