@@ -18,7 +18,7 @@ from commands import write_input
 from killed_runs import SCRIPT, Runs, finish, start
 from PIL import Image
 
-RECORDS = 700  # eleven windows
+RECORDS = 340  # six windows, of five or six calls of the critic each
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kill")
     write_input(folder / "in.jsonl", RECORDS, seed=5)
     lines = (folder / "in.jsonl").read_text().splitlines()
-    for at in (3, 130, 131, 600):
+    for at in (3, 130, 131, 300):
         lines.insert(at, "{oops")
     lines[70] = lines[70].replace("a.png", "gone.png")
     (folder / "in.jsonl").write_text("\n".join(lines))

@@ -8,9 +8,11 @@ import tarfile
 from pathlib import Path
 
 import pytest
+import scripted_run
 from commands import program, read, write_input
 from PIL import Image
 
+from revise_captions.pipelines import cli
 from revise_captions.pipelines.job import merge_cli
 from revise_captions.pipelines.job.merge import merge
 
@@ -19,20 +21,32 @@ main = program(merge_cli.merge_shards)
 ROWS, COUNT = 300, 3  # five windows, the last one not full
 
 
-@pytest.fixture
-def shards(command, tmp_path):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
     """An input with broken rows, its undivided output, and its three shards."""
-    write_input(tmp_path / "in.jsonl", ROWS, x=1.0)
-    lines = (tmp_path / "in.jsonl").read_text().splitlines()
+    folder = tmp_path_factory.mktemp("made")
+    write_input(folder / "in.jsonl", ROWS, x=1.0)
+    lines = (folder / "in.jsonl").read_text().splitlines()
     lines[10], lines[200] = "{oops", lines[200].replace("a.png", "gone.png")
     lines[299] = '{"image": "a.png", "caption": "", "nan": NaN}'
     lines[5] = lines[5].replace('"by"', '"nan": NaN, "by"')
-    (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n")
-    assert command("in.jsonl", "all.jsonl").code == 0
-    names = [f"{index}.jsonl" for index in range(COUNT)]
-    for index, name in enumerate(names):
-        assert command("in.jsonl", name, "--shard", f"{index}/{COUNT}").code == 0
-    return names
+    (folder / "in.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        scripted_run.install(patch.setattr)
+        patch.chdir(folder)
+        for name, more in [("all", []), *((n, ["--shard", f"{n}/{COUNT}"]) for n in range(COUNT))]:
+            with pytest.raises(SystemExit) as stopped:
+                cli.main(["in.jsonl", f"{name}.jsonl", *more])
+            assert stopped.value.code == 0
+    return folder
+
+
+@pytest.fixture
+def shards(made, tmp_path, monkeypatch) -> list[str]:
+    """The names of the shards in this folder, which is a copy of what was made once."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return [f"{index}.jsonl" for index in range(COUNT)]
 
 
 def test_merged_shards_are_the_undivided_run(shards, tmp_path):
