@@ -25,7 +25,10 @@ settings.load_profile("busy machine")
 pytest_plugins = ["commands", "finetuning", "plugins", "rated", "report_pages"]
 
 #: The files that take longest. They start first, so that no worker is left alone with one.
-LONGEST = ("test_invariance", "test_compile", "test_kill", "test_image_domain", "test_ray")
+LONGEST = (
+    *("test_kill", "test_apply", "test_recipe", "test_select", "test_targets", "test_fuzz"),
+    *("test_bundled_model", "test_killed", "test_apply_in_place", "test_finetune_critic"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
