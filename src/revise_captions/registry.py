@@ -10,6 +10,7 @@ What the object must be, each kind's protocol says (docs/extending.md).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -72,12 +73,21 @@ def _declared(group: str) -> Iterator[EntryPoint]:
     What a build leaves beside its sources (an `.egg-info`, which has no METADATA) is not installed.
     """
     homes: dict[str, Distribution] = {}
-    for distribution in distributions():
-        declared = distribution.entry_points.select(group=group)
-        if not declared or distribution.read_text("METADATA") is None:
-            continue
+    for distribution in _declaring(tuple(sys.path)):
         if homes.setdefault(_name(distribution), distribution) is distribution:
-            yield from declared
+            yield from distribution.entry_points.select(group=group)
+
+
+@lru_cache(maxsize=8)
+def _declaring(path: tuple[str, ...]) -> tuple[Distribution, ...]:
+    """The packages on a path that declare anything of ours, looked for once in a process."""
+    ours = {kind.group for kind in KINDS}
+    return tuple(
+        distribution
+        for distribution in distributions(path=[*path])
+        if ours & distribution.entry_points.groups
+        and distribution.read_text("METADATA") is not None
+    )
 
 
 @lru_cache(maxsize=64)
