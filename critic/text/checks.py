@@ -3,8 +3,8 @@
 The quote is aligned to the lines that the OCR read. Words that stand there bear it out. Words that
 differ refute it where the OCR is sure of its own reading, and prefers it by far to what is quoted:
 log P(line as read) - log P(line as quoted), which knows that an M may be an N. Words that are in no
-line refute it where another line, well read, has their place between its other words. A quote of
-which nothing is found is refuted if all else in the image that could be it is well read.
+line refute it where another line, well read, has their place between its other words; or if
+nothing in the image is anywhere near them, nor near any of a quote of which no word is found.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from rapidfuzz import fuzz
 from revise_captions.charts.ocr import TextLine
 from revise_captions.critic.text.alignment import Alignment, Folded, Piece, align, fold
 from revise_captions.critic.text.differences import Substitution, changed, is_beyond, substitutions
+from revise_captions.critic.text.spotting import Odds, evidence, is_spottable
 from revise_captions.records import Box, Span
 
 #: How sure an OCR has to be of a line, on average of its letters, for its words to be written.
@@ -29,12 +30,13 @@ LEAST_MARGIN, UNSURE_MARGIN = 9.0, 15.0
 MOST_OFF = 0.34
 #: Fewer letters than these are found everywhere; and of those of a longer quote.
 LEAST_LETTERS, LEAST_APART = 3, 5
-#: A text whose longest word has so many letters is missed where its words are not found by this
-#: much on average, in percent, and none of them by this much.
-LONG, RESEMBLES, SAME = 4, 65.0, 85.0
-#: What is read with less is doubtful: it may be anything that is as long. Letters are about as wide
-#: as this share of their height. Nobody reads what is lower than so many pixels.
-DOUBTFUL, WIDTH, LOWEST = 0.9, 0.55, 8
+#: Words are nowhere in an image if it is this far from them, per letter (`spotting.evidence`), and
+#: if they have so many letters; and a whole quote if a word has.
+NOWHERE, LEAST_MISSED, LONG = -2.4, 5, 4
+#: A word beside others of its quote is not missed where a line is so much like it, in percent.
+ALIKE = 65.0
+#: What is read with less is doubtful.
+DOUBTFUL = 0.9
 
 Likelihoods = Callable[[TextLine, Sequence[str]], list[float]]
 
@@ -54,13 +56,13 @@ class ImageText:
     Attributes:
         lines: As read.
         unread: What looks like text and cannot be read.
-        again: The lines of another look, at another size, as text; asked for where it matters.
+        odds: Of the letters of all that may be text, the faintest too; asked for where it matters.
         likelihoods: The OCR's log P of texts in the place of a line.
     """
 
     lines: Sequence[TextLine]
     unread: Sequence[TextLine]
-    again: Callable[[], Sequence[str]]
+    odds: Callable[[], Sequence[Odds]]
     likelihoods: Likelihoods
 
 
@@ -97,8 +99,9 @@ class QuoteCheck:
 _UNREADABLE = QuoteCheck(QuoteOutcome.UNREADABLE)
 
 
-def check(quote: str, seen: ImageText) -> QuoteCheck:
-    """Decides a quote, of at least one letter or digit."""
+def check(quote: str, seen: ImageText, stated: bool = True) -> QuoteCheck:
+    """Decides a quote, of at least one letter or digit; one of which nothing is found only where it
+    is `stated` that it is written in the image."""
     texts = [line.text for line in seen.lines]
     said, read = fold(quote), [fold(text) for text in texts]
     found = align(quote, texts)
@@ -107,21 +110,23 @@ def check(quote: str, seen: ImageText) -> QuoteCheck:
     off = [piece for piece in found.pieces if piece.cost]
     near = [piece for piece in off if _comparable(piece, said, read)]
     if not near and len(off) == len(found.pieces):
-        absent = _is_absent(quote, said, seen)
+        absent = stated and _is_absent(quote, said, read, seen)
         return QuoteCheck(QuoteOutcome.REFUTED) if absent else _UNREADABLE
     alone = not (near and _other_ways(quote, texts, near, found))
-    if not alone and not any(_stands(piece, said, read) for piece in near):
-        return _UNREADABLE
-    differences = tuple(
-        replace(one, clear=one.clear and alone)
-        for piece in off
-        for one in (
-            _in_line(piece, quote, seen)
-            if piece in near
-            else _in_the_place(piece, found, quote, seen)
+    differences: tuple[Difference, ...] = ()
+    if alone or any(_stands(piece, said, read) for piece in near):
+        differences = tuple(
+            replace(one, clear=one.clear and alone)
+            for piece in off
+            for one in (
+                _in_line(piece, quote, seen)
+                if piece in near
+                else _in_the_place(piece, found, quote, seen)
+            )
         )
-    )
-    return QuoteCheck(QuoteOutcome.REFUTED, differences) if differences else _UNREADABLE
+    if differences or (stated and _lacks_a_word(quote, said, read, seen)):
+        return QuoteCheck(QuoteOutcome.REFUTED, differences)
+    return _UNREADABLE
 
 
 def _comparable(piece: Piece, said: Folded, read: Sequence[Folded]) -> bool:
@@ -130,7 +135,8 @@ def _comparable(piece: Piece, said: Folded, read: Sequence[Folded]) -> bool:
         return False
     text = said.letters[said.starts[piece.words[0]] : said.starts[piece.words[1]]]
     whole = len(text) == len(said.letters)
-    if len(text) < (LEAST_LETTERS if whole else LEAST_APART) and not (whole and text.isdigit()):
+    longer = max(len(text), piece.window[1] - piece.window[0])
+    if longer < (LEAST_LETTERS if whole else LEAST_APART) and not (whole and text.isdigit()):
         return False
     if is_beyond(text, read[piece.line], piece.window):
         return False
@@ -221,33 +227,42 @@ def _follows(line: TextLine, other: TextLine) -> bool:
     return beside or (below and shared < 0.7 * height)
 
 
-def _is_absent(quote: str, said: Folded, seen: ImageText) -> bool:
-    """Whether an image surely has none of a quote's words: it has text that is well read, nothing
-    resembles them, in another look either, and nothing as long is doubtful."""
+def _is_absent(quote: str, said: Folded, read: Sequence[Folded], seen: ImageText) -> bool:
+    """Whether an image has text that is well read, and surely none of a quote's words."""
     words = [said.letters[a:b] for a, b in said.words]
-    longest = max(words, key=len)
-    if len(longest) < LONG or any(letter.isdigit() for letter in quote):
+    if max(map(len, words)) < LONG or any(letter.isdigit() for letter in quote):
         return False  # short texts, codes and numbers are what is overlooked
-    if not any(len(fold(x.text).letters) > LEAST_LETTERS and x.score >= SURE for x in seen.lines):
-        return False
-    doubtful = [line for line in (*seen.lines, *seen.unread) if line.score < DOUBTFUL]
-    if any(_room(line) >= 0.5 * len(longest) for line in doubtful):
-        return False
-    own = [line.text for line in (*seen.lines, *seen.unread)]
-    return not _resembled(words, own) and not _resembled(words, seen.again())
+    if any(_is_like(word, line.letters) for word in words if len(word) >= LONG for line in read):
+        return _lacks_a_word(quote, said, read, seen)
+    return _is_legible(quote, seen) and _are_nowhere(words, seen)
 
 
-def _resembled(words: Sequence[str], texts: Sequence[str]) -> bool:
-    """Whether texts may be a garbled reading of words: all of them are more or less there, or one
-    is but for a letter."""
-    lines = [line for text in texts if len(line := fold(text).letters) >= LEAST_LETTERS]
-    long = [word for word in words if len(word) > LEAST_LETTERS]
-    alike = [max((fuzz.partial_ratio(word, line) for line in lines), default=0.0) for word in long]
-    mean = sum(len(word) * one for word, one in zip(long, alike, strict=True))
-    return mean >= RESEMBLES * sum(map(len, long)) or max(alike) >= SAME
+def _lacks_a_word(quote: str, said: Folded, read: Sequence[Folded], seen: ImageText) -> bool:
+    """Whether an image surely has none of one of a quote's words, nor a part of it or the like."""
+    words = [
+        said.letters[a:b]
+        for a, b in said.words
+        if b - a >= LEAST_MISSED
+        and not any(letter.isdigit() for letter in quote[said.origin[a] : said.origin[b - 1] + 1])
+    ]
+    words = [word for word in words if not any(_is_like(word, line.letters) for line in read)]
+    return bool(words) and _is_legible(quote, seen) and any(_are_nowhere([w], seen) for w in words)
 
 
-def _room(line: TextLine) -> float:
-    """For how many letters a line has room, so that they can be read."""
-    low, long = sorted((line.box[2] - line.box[0], line.box[3] - line.box[1]))
-    return long / (WIDTH * low) if low >= LOWEST else 0.0
+def _is_like(word: str, line: str) -> bool:
+    """Whether a line, or a part of it that is as long, may be a garbled or cut reading of a
+    word."""
+    alike = fuzz.ratio if len(line) < len(word) else fuzz.partial_ratio
+    return alike(word, line) >= ALIKE
+
+
+def _is_legible(quote: str, seen: ImageText) -> bool:
+    """Whether an image has text that is well read, in the quote's alphabet and no other: a quote
+    may be a translation."""
+    sure = [fold(line.text).letters for line in seen.lines if line.score >= SURE]
+    letters = fold(quote).letters + "".join(sure)
+    return quote.isascii() and is_spottable(letters) and any(len(x) > LEAST_LETTERS for x in sure)
+
+
+def _are_nowhere(words: Sequence[str], seen: ImageText) -> bool:
+    return evidence(words, seen.odds()) < NOWHERE

@@ -15,12 +15,13 @@ from importlib.metadata import version
 import numpy as np
 from PIL.Image import Image
 
-from revise_captions.charts.ocr import TextLine, log_likelihoods, seen_and_unread
+from revise_captions.charts.ocr import Pixels, TextLine, faint_text, log_likelihoods
 from revise_captions.critic.by_image import ByImage
 from revise_captions.critic.charts.recent import TextSeen, read_text
 from revise_captions.critic.checkpoints import GOES_WITH
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.critic.text.checks import (
+    SURE,
     Difference,
     ImageText,
     QuoteCheck,
@@ -28,17 +29,18 @@ from revise_captions.critic.text.checks import (
     check,
 )
 from revise_captions.critic.text.quotes import Quote, quotes_in
-from revise_captions.records import Evidence, Fix, Rationale, Span, Unscored, Verdict
+from revise_captions.critic.text.spotting import Odds, letter_odds
+from revise_captions.records import Box, Evidence, Fix, Rationale, Span, Unscored, Verdict
 
 #: Changes whenever the same reading could give another answer.
-VERSION = "text-1"
+VERSION = "text-2"
 #: P(factual) of a sentence with a refuted quote: none of 99 was right on the photographs that the
 #: rules were set on (`scripts.research.quoted_text.measure DATA --tuning`), .037 at most.
 REFUTED = 0.02
 #: It gives no other P(factual), so any threshold above it flags the same sentences.
 THRESHOLD = 0.5
-#: At these sizes an image is looked at again.
-_AGAIN = (0.5, 1.5)
+#: A text is read where a line that is sure has so much of its box.
+COVERED = 0.8
 NAME, QUOTED = "text", "quoted text"
 
 
@@ -55,7 +57,7 @@ class TextCritic:
             "rapidocr": version("rapidocr"),
         }
         self._seen: ByImage[TextSeen] = ByImage()
-        self._again: ByImage[tuple[str, ...]] = ByImage()
+        self._spotted: ByImage[tuple[Odds, ...]] = ByImage()
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """One verdict per text asked about, in input order. Images are read, in threads, where a
@@ -76,17 +78,25 @@ class TextCritic:
         quotes = quotes_in(sentence)
         if not quotes:
             return []
-        seen = ImageText(*self.read(image), partial(self._look_again, image), _likelihoods)
-        return [(quote, check(quote.text, seen)) for quote in quotes]
+        seen = ImageText(*self.read(image), partial(self._odds, image), _likelihoods)
+        return [(quote, check(quote.text, seen, quote.stated)) for quote in quotes]
 
     def read(self, image: Image) -> TextSeen:
         """What an OCR makes of the image, now or before."""
         found = self._seen.get(image)
         return self._seen.put(image, read_text(image)) if found is None else found
 
-    def _look_again(self, image: Image) -> tuple[str, ...]:
-        found = self._again.get(image)
-        return self._again.put(image, _again(image)) if found is None else found
+    def _odds(self, image: Image) -> tuple[Odds, ...]:
+        """Of the letters of all lines, and of whatever else looks like text, either way up."""
+        found = self._spotted.get(image)
+        if found is None:
+            lines = [line for part in self.read(image) for line in part]
+            crops = [line.crop for line in lines if line.crop is not None]
+            sure = [line.box for line in lines if line.score >= SURE]
+            faint = faint_text(np.asarray(image.convert("RGB")))
+            crops += [crop for box, crop in faint if not any(_covers(one, box) for one in sure)]
+            found = tuple(letter_odds(view) for crop in crops for view in _views(crop))
+        return self._spotted.put(image, found)
 
     def _judged(self, image: Image, sentence: str) -> Verdict:
         outcomes = [one.outcome for _, one in self.checked(image, sentence)]
@@ -112,10 +122,20 @@ class TextCritic:
         return Rationale(" ".join(said), tuple(fixes))
 
 
-def _again(image: Image) -> tuple[str, ...]:
-    sizes = [[max(1, round(side * by)) for side in image.size] for by in _AGAIN]
-    looks = [seen_and_unread(np.asarray(image.convert("RGB").resize(size))) for size in sizes]
-    return tuple(line.text for look in looks for part in look for line in part)
+def _views(crop: Pixels) -> list[Pixels]:
+    """A crop in the ways in which it may be read: pictures, and what is on them, hang upside down,
+    and a high crop is text that runs up or down."""
+    turns = [0, 2]
+    if crop.shape[0] > crop.shape[1]:
+        turns += [1, 3]
+    return [np.ascontiguousarray(np.rot90(crop, turn)) for turn in turns]
+
+
+def _covers(box: Box, other: Box) -> bool:
+    """Whether a box has nearly all of another one."""
+    width, height = (min(box[k + 2], other[k + 2]) - max(box[k], other[k]) for k in (0, 1))
+    area = (other[2] - other[0]) * (other[3] - other[1])
+    return width > 0 and height > 0 and width * height >= COVERED * area
 
 
 def _likelihoods(line: TextLine, texts: Sequence[str]) -> list[float]:

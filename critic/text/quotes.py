@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from revise_captions.critic.text.alignment import fold
@@ -56,6 +57,46 @@ _DENIED = re.compile(
     r"[^,;]*$",
     re.IGNORECASE,
 )
+#: What states that a quote is written in the image, not just what somebody says or calls something:
+#: verbs before it, nouns right before it, and what may stand behind it.
+_WRITES = re.compile(
+    r"\b(?:reads?|reading|says?|saying|spell(?:s|ed|ing)?|writ(?:es|ten|ing)|prints?|printed"
+    r"|label(?:s|l?ed|l?ing)?|marked|inscribed|stamped|engraved|lettered|lettering|emblazoned"
+    r"|painted|shows?|showing|displays?|displayed|displaying|lists?|listing|listed|carr(?:y|ies)"
+    r"|carrying|bears?|bearing|captioned|headed|warns?|asks?|wrote|honou?rs|announces?|points? to"
+    r"|advertis(?:es|ing)"
+    r"|words?|wording|letters|text|name|logo|slogan|inscription|message|signs? for)\b[^.;!?]{0,40}$"
+)
+_SIGN = re.compile(
+    r"\b(?:signs?|posters?|banners?|billboards?|boards?|plaques?|plates?|placards?|stickers?|tags?"
+    r"|badges?|screens?|title|heading|headline|captions?|brand|box(?:es)?|bottles?|cans?|packs?"
+    r"|packages?|bags?|books?|shirts?|jerseys?|shops?|stores?|bus(?:es)?|trucks?|vans?)"
+    r"(?:,? (?:of|with|for|that|the|an?|is|in|on))*[,:]? *$"
+)
+_WRITTEN = re.compile(
+    r"^\W{0,3}(?:(?:is|are|was|were|can be|appears?|stands?) )?(?:\w+ )?"
+    r"(?:written|printed|painted|lettered|displayed|inscribed|engraved|stamped|visible|seen|read"
+    r"|on (?:it|its|the|an?|his|her|their)|across|in (?:\w+,? ){0,3}(?:letter|font|capital|text"
+    r"|type|print|writing|script))"
+)
+_LANGUAGES = (
+    "Arabic|Chinese|Czech|Danish|Dutch|English|Finnish|French|German|Greek|Hebrew|Hindi|Hungarian"
+    "|Italian|Japanese|Korean|Latin|Norwegian|Persian|Polish|Portuguese|Romanian|Russian|Spanish"
+    "|Swedish|Thai|Turkish|Ukrainian|Vietnamese"
+)
+#: What joins a quotation to the one before it.
+_JOINED = re.compile(r"[\s,]*(?:and|or|&|above|below|over)?[\s,]*")
+#: Speech.
+_SPOKEN = re.compile(
+    r"\b(?:he|she|they|who|man|woman|men|women|boy|girl|child|person|people|speaker)"
+    r"(?: (?:is|are|was))? (?:says?|saying|asks?|asking|announces?|warns?)\W*$"
+)
+#: A translation, a paraphrase, or a work's title: it need not be written there.
+_LOOSE = re.compile(
+    rf"\b(?:in (?:{_LANGUAGES}|another language|a foreign language)|translat\w+|mean(?:s|ing)"
+    r"|so-called|known as|nicknamed|dubbed|effect (?:of|that)|paintings?|artworks?|sculptures?"
+    r"|songs?|movies?|novels?)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +107,20 @@ class Quote:
         span: Half-open, in code points of the sentence, without quotation marks, and without a
             comma or full stop that belongs to the sentence.
         text: What stands there.
+        stated: Whether the sentence says that it is written there, word for word.
     """
 
     span: Span
     text: str
+    stated: bool
 
 
 def quotes_in(sentence: str) -> list[Quote]:
     """What a sentence quotes or spells, in order; nothing that it denies."""
-    found: list[Span] = []
+    found: list[Quote] = []
     taken = bytearray(len(sentence))  # 1 where a quote stands
     unquoted = _QUOTED.sub(lambda match: " " * len(match[0]), sentence)
+    loose = _LOOSE.search(unquoted) is not None
     for pattern in (_QUOTED, *_BARE, *_NUMBERS):
         for match in pattern.finditer(sentence):
             name = next(key for key, value in match.groupdict().items() if value is not None)
@@ -86,8 +130,26 @@ def quotes_in(sentence: str) -> list[Quote]:
                 continue
             if not _DENIED.search(unquoted, before, match.start()):
                 taken[span.start : span.end] = b"\1" * (span.end - span.start)
-                found.append(span)
-    return [Quote(span, span.of(sentence)) for span in sorted(found)]
+                stated = pattern is not _QUOTED or _is_stated(sentence, unquoted, match, found)
+                found.append(Quote(span, span.of(sentence), stated and not loose))
+    return sorted(found, key=lambda one: one.span)
+
+
+def _is_stated(sentence: str, unquoted: str, match: re.Match[str], known: Sequence[Quote]) -> bool:
+    """Whether words around a quotation say that it is written, or around the one it is joined to.
+
+    Args:
+        sentence: The sentence.
+        unquoted: It, with spaces for all quotations.
+        match: The quotation.
+        known: Those before it.
+    """
+    if known and _JOINED.fullmatch(sentence[known[-1].span.end : match.start()].strip("\"'”’»")):
+        return known[-1].stated
+    before = " ".join(unquoted[max(0, match.start() - _REACH) : match.start()].split())
+    after = unquoted[match.end() : match.end() + _REACH]
+    told = any(one.search(before) for one in (_WRITES, _SIGN)) and not _SPOKEN.search(before)
+    return told or bool(_WRITTEN.search(after))
 
 
 def _trimmed(sentence: str, span: Span) -> Span:

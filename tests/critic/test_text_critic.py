@@ -6,7 +6,9 @@ import gc
 import re
 import weakref
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from pages import ROOT
 from PIL import Image, ImageDraw, ImageFont
 
@@ -21,6 +23,7 @@ from revise_captions.critic.text.checks import ImageText, QuoteOutcome, check
 from revise_captions.critic.text.critic import TextCritic
 from revise_captions.critic.text.load import load
 from revise_captions.critic.text.quotes import quotes_in
+from revise_captions.critic.text.spotting import LETTERS, evidence, letter_odds
 from revise_captions.errors import UserError
 from revise_captions.pipelines.draft import new_draft, revision_of
 from revise_captions.pipelines.job import rounds
@@ -71,6 +74,21 @@ def test_quotes(sentence: str, quoted: list[str]):
     assert [one.span.of(sentence) for one in found] == quoted
 
 
+@pytest.mark.parametrize(
+    ("sentence", "stated"),
+    [
+        ('A sign reads "OPEN".', [True]), ('"OPEN" is written on the door.', [True]),
+        ('A red sign with "STOP", "ALL WAY" and "NOW" on it.', [True, True, True]),
+        ("A box labelled FRAGILE GLASS stands there.", [True]),
+        ('A sign that says "stop" in French.', [False]), ('A man says "hello" to us.', [False]),
+        ('A painting titled "Sunrise" hangs there.', [False]), ('He gives a "thumbs up".', [False]),
+        ('A "no smoking" sign.', [False]), ('The so-called "old town" has signs.', [False]),
+    ],
+)  # fmt: skip
+def test_whether_a_sentence_states_that_a_quote_is_written_there(sentence, stated):
+    assert [one.stated for one in quotes_in(sentence)] == stated
+
+
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("part", ["“", "`", ' "a', "“a” ", "not “a” ", "says A ", "plate A A "])
 def test_quotations_without_end_take_no_square_of_their_length(part):
@@ -114,8 +132,17 @@ def test_folding_keeps_places():
 # --- Checks ---------------------------------------------------------------------------------------
 
 
-def seen(*lines: str | tuple[str, float], unread: tuple[str, ...] = (), margin=20.0, again=()):
-    """Lines below each other; the OCR prefers what it read by `margin`."""
+def odds(text: str, sure: float = 0.999) -> NDArray[np.float32]:
+    """Of a text that is read letter by letter, with a blank behind each; the rest is shared."""
+    known = [f" {LETTERS}".find(letter) for letter in fold(text).letters]  # others: the last
+    found = np.full((2 * len(known), len(LETTERS) + 2), (1 - sure) / (len(LETTERS) + 1))
+    found[range(0, len(found), 2), known] = found[1::2, 0] = sure
+    return np.log(found).astype(np.float32)
+
+
+def seen(*lines: str | tuple[str, float], unread: tuple[str, ...] = (), margin=20.0, faint=()):
+    """Lines below each other; the OCR prefers what it read by `margin`. Nobody knows what the
+    letters of what is unread are."""
     pairs = [(one, 0.99) if isinstance(one, str) else one for one in lines]
 
     def line(k: int, text: str, score: float) -> TextLine:
@@ -123,8 +150,12 @@ def seen(*lines: str | tuple[str, float], unread: tuple[str, ...] = (), margin=2
 
     read = [line(k, *pair) for k, pair in enumerate(pairs)]
     doubtful = [line(k + len(pairs), text, 0.2) for k, text in enumerate(unread)]
+    letters = [odds(text, max(score, 0.1)) for text, score in (*pairs, *((x, 0.1) for x in unread))]
     return ImageText(
-        read, doubtful, lambda: again, lambda _, texts: [0.0, *[-margin] * (len(texts) - 1)]
+        read,
+        doubtful,
+        lambda: [*letters, *(odds(text, 0.6) for text in faint)],
+        lambda _, texts: [0.0, *[-margin] * (len(texts) - 1)],
     )
 
 
@@ -163,8 +194,11 @@ def test_another_number_of_words_is_left_to_a_person(quote: str):
         ("OPEM", seen("OPEN", margin=3.0)),
         ("OPEM", seen(("OPEN", 0.8))),
         ("Grüße", seen("Gruse")),  # accents are misread with confidence
-        ("GRAND HOTEL", seen("OPEN", unread=("--------",))),  # which may be anything
-        ("GRAND HOTEL", seen("OPEN", again=("GRAND H0TEL",))),
+        ("GRAND HOTEL", seen("OPEN", unread=("AAAAAAAAAAA",))),  # which may be anything
+        ("GRAND HOTEL", seen("OPEN", faint=("GRAMD H0TEI",))),
+        ("GRAND HOTEL", seen("OPEN", "КАФЕ")),  # it may be a translation
+        ("GRAND HÔTEL", seen("OPEN")),
+        ("OPEN HOTEL", seen("OPEN", faint=("H0TEI",))),
         ("GRAND HOTEL", seen(("OPEN", 0.9))),
         ("GRAND HOTEL", seen()),
         ("EMT", seen("emisiones")),
@@ -175,9 +209,32 @@ def test_what_is_not_sure_is_not_decided(quote: str, image: ImageText):
     assert check(quote, image).outcome is QuoteOutcome.UNREADABLE
 
 
-def test_text_of_which_nothing_is_there_is_refuted_without_a_fix():
-    found = check("GRAND HOTEL", seen("OPEN", "43", unread=("--",)))
+@pytest.mark.parametrize("quote", ["GRAND HOTEL", "OPEN HOTEL", "HOTEL OPEN"])
+def test_words_that_are_nowhere_are_refuted_without_a_fix(quote: str):
+    image = seen("OPEN", "43", unread=("AA",))
+    found = check(quote, image)
     assert (found.outcome, found.differences) == (QuoteOutcome.REFUTED, ())
+    assert check(quote, image, stated=False).outcome is QuoteOutcome.UNREADABLE
+
+
+@pytest.mark.parametrize(
+    ("word", "least", "most"),
+    [
+        ("parking", 0.0, 0.0),  # in capitals, in the middle of a line, over a space
+        ("king", 0.0, 0.0),
+        ("barking", -2.0, -0.5),  # a letter that is read as another, surely
+        ("hotel", -9.0, -4.0),
+    ],
+)
+def test_evidence_of_words_in_letters(word: str, least: float, most: float):
+    found = evidence([fold(word).letters], [odds("NO PAR KING"), odds("43")])
+    assert least - 1e-3 <= found <= most + 1e-3
+
+
+def test_letters_are_spotted_in_a_drawn_line():
+    found = [letter_odds(np.asarray(board("No Parking").convert("RGB"))[20:110, 20:420, ::-1])]
+    assert evidence([fold("PARKING").letters], found) > -0.2
+    assert evidence([fold("STATION").letters], found) < -2.4
 
 
 # --- The critic, on drawn boards ------------------------------------------------------------------

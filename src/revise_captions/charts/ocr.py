@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
@@ -19,17 +19,21 @@ from revise_captions.process_memory import give_back_freed_memory
 Pixels = NDArray[np.uint8]
 Corners = NDArray[np.float32]
 
+#: The detector's bounds for a box: its default of 0.5 misses single digits; and for whatever looks
+#: like text at all.
+_BOX, _FAINT = 0.3, 0.1
 #: One thread, crops as narrow as they are, one at a time: on a CPU, padding costs more than batches
-#: save. The detector's default of 0.5 for a box misses single digits.
+#: save.
 _PARAMETERS = {
     "Global.log_level": "error",
     "Global.return_word_box": True,
     "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-    "Det.box_thresh": 0.3,
     "Rec.rec_img_shape": [3, 48, 48],
     "Rec.rec_batch_num": 1,
 }
+#: What is put around an image to see it at half its size.
+_GRAY = 127
 #: Below this, a text is noise.
 LEAST_SCORE = 0.5
 #: Crops this many times as high as wide may be rotated text.
@@ -125,14 +129,8 @@ def log_likelihoods(crop: Pixels, texts: Sequence[str]) -> list[float]:
     """
     import torch
 
-    with _engine() as engine:
-        if engine.text_rec is None:  # loaded when it is first used
-            engine.recognize_txt([crop])
-        reader = engine.text_rec
-        ratio = crop.shape[1] / crop.shape[0]
-        odds = reader.session(reader.resize_norm_img(crop, ratio)[None].astype(np.float32))
-        known: dict[str, int] = reader.postprocess_op.dict
-    steps = torch.from_numpy(np.log(np.maximum(odds, 1e-12))).double().transpose(0, 1)
+    odds, known = character_odds(crop)
+    steps = torch.from_numpy(np.log(np.maximum(odds, 1e-12))).double()[:, None]
     found = []
     for text in texts:
         if not text or any(letter not in known for letter in text):
@@ -143,6 +141,35 @@ def log_likelihoods(crop: Pixels, texts: Sequence[str]) -> list[float]:
         loss = torch.nn.functional.ctc_loss(steps, target, *lengths, reduction="sum")
         found.append(-float(loss))
     return found
+
+
+def character_odds(crop: Pixels) -> tuple[NDArray[np.float32], Mapping[str, int]]:
+    """How likely the recognizer finds each character at each step along a crop: of shape (steps,
+    characters), the first being CTC's blank; and the place of each character that it knows."""
+    with _engine() as engine:
+        if engine.text_rec is None:  # loaded when it is first used
+            engine.recognize_txt([crop])
+        reader = engine.text_rec
+        ratio = crop.shape[1] / crop.shape[0]
+        odds = reader.session(reader.resize_norm_img(crop, ratio)[None].astype(np.float32))
+        return odds[0], reader.postprocess_op.dict
+
+
+def faint_text(image: Pixels) -> list[tuple[Box, Pixels]]:
+    """Whatever looks like text at all in an RGB image, at its size and at half of it: bounding
+    boxes and crops, BGR. Large letters are found at half the size alone.
+
+    Args:
+        image: uint8 of shape (height, width, 3).
+    """
+    pixels = np.ascontiguousarray(image[:, :, ::-1])
+    high, wide = (side // 2 for side in pixels.shape[:2])
+    margins = ((high, high), (wide, wide), (0, 0))
+    framed = np.pad(pixels, margins, constant_values=_GRAY)
+    with _engine() as engine:
+        boxes = [_detected(engine, pixels, _FAINT)]
+        boxes.append(_detected(engine, framed, _FAINT) - np.array([wide, high], dtype=np.float32))
+    return [(_bounds(one), _crop(pixels, one)) for one in np.concatenate(boxes)]
 
 
 def with_turned(image: Pixels, lines: Sequence[TextLine], angle: float) -> tuple[TextLine, ...]:
@@ -203,9 +230,10 @@ def _is_noise(text: str) -> bool:
     return max(bare.count(letter) for letter in set(bare) - {" "}) >= _REPEATED * len(bare)
 
 
-def _detected(engine: Any, pixels: Pixels) -> Corners:
-    """Quadrilaterals of text, (lines, 4, 2), clockwise from the top left corner."""
-    found = engine(pixels, use_det=True, use_cls=False, use_rec=False)
+def _detected(engine: Any, pixels: Pixels, least: float = _BOX) -> Corners:
+    """Quadrilaterals of text, (lines, 4, 2), clockwise from the top left corner; `least` is the
+    detector's bound for a box."""
+    found = engine(pixels, use_det=True, use_cls=False, use_rec=False, box_thresh=least)
     give_back_freed_memory()  # hundreds of megabytes, which other threads and models can use
     boxes = getattr(found, "boxes", None)
     if boxes is None:
