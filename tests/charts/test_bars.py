@@ -250,3 +250,27 @@ def test_a_lone_turned_text_below_bars_is_their_band():
     turned = (TextWord("2019", (10, 10, 30, 60)), 85.0)
     assert label_band([turned], 20.0) == [turned]
     assert label_band([], 20.0) == []
+
+
+def test_a_legend_of_years_names_the_bars():
+    image, draw = canvas()
+    lines = [words(str(value), 60, 400 - 3 * value) for value in (0, 50, 100)]
+    for k, (name, color) in enumerate((("2019", DARK), ("2020", PALE))):
+        draw.rectangle((200 + 100 * k, 40, 211 + 100 * k, 51), fill=color)
+        lines.append(words(name, 218 + 100 * k, 46))
+    for k, category in enumerate(("Oslo", "Rome", "Bern")):
+        lines.append(words(category, 140 + 150 * k, 425))
+        for j, color in enumerate((DARK, PALE)):
+            x = 130 + 150 * k + 40 * j
+            draw.rectangle((x, 400 - 3 * (30 + 20 * k + 10 * j), x + 36, 399), fill=color)
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert [one.name for one in chart.series] == ["2019", "2020"]
+
+
+def test_squares_without_any_name_are_no_bars():
+    image, draw = canvas()
+    lines = [words(str(value), 60, 400 - 3 * value) for value in (0, 50, 100)]
+    for k in range(3):
+        draw.rectangle((150 + 60 * k, 400 - 250, 190 + 60 * k, 399), fill=DARK)
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert chart.kind == "unknown"

@@ -26,6 +26,8 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/measurements/metrics.md", "metric"): ("critic",),
     ("docs/measurements/stress.md", "stress-agreement"): ("parser", "graphs", "judge"),
     ("docs/measurements/charts.md", "gate"): ("critic",),
+    ("docs/measurements/charts.md", "chart-reader"): ("chart reader",),
+    ("docs/measurements/charts.md", "published-charts"): ("chart reader",),
     ("docs/measurements/charts.md", "chocolate"): ("chart critic",),
     ("docs/measurements/charts.md", "fixes"): ("chart critic",),
     ("docs/measurements/charts.md", "rewrites"): ("chart critic",),
@@ -58,7 +60,6 @@ WITHOUT = {
     "explore": "times",
     "servers": "times",
     "mutation": "the tests' own",
-    "chart-reader": "the reader's code, which has no version",
     "main path": "compared in full by a test",
     "plan": "compared in full by a test",
 }
@@ -94,6 +95,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
         _files("critic/charts/bundled/*.json", "critic/charts/smollm2/*.safetensors")
         + _version("critic/charts/critic.py")
     ),
+    "chart reader": lambda: _version("src/revise_captions/charts/read.py"),
     "text critic": lambda: _version("critic/text/critic.py"),
     "examples": lambda: _files("datasets/picturebook/examples/captions.jsonl"),
     "parser": lambda: _files("src/revise_captions/graphs/bundled/**/*"),

@@ -9,7 +9,7 @@ import numpy as np
 from revise_captions.charts.canvas import Canvas, inside
 from revise_captions.charts.chart import Box
 from revise_captions.charts.labels import SWATCH, letters
-from revise_captions.charts.numerals import parse
+from revise_captions.charts.numerals import parse, year_of
 
 #: The gap between a swatch and its text, and between two words of that, in heights of text.
 _FIRST, _RUN = 1.3, 0.9
@@ -31,7 +31,7 @@ def legend(
         if any(inside(box, mark) for mark in marks):
             continue
         used |= boxes
-        if parse(name) is None and color not in names:
+        if (parse(name) is None or year_of(name) is not None) and color not in names:
             names[color] = name
     return names, used
 

@@ -24,6 +24,8 @@ from revise_captions.charts.pies.pie_chart import pie_charts
 from revise_captions.charts.scales import FittedScale
 from revise_captions.charts.text_tables import text_table
 
+#: Names what is read and how; blocks of figures are stamped with it.
+VERSION = "reader-2"
 #: An image needs this many pixels on its shorter side.
 _LEAST_SIDE = 48
 #: Its longer side is at most so many times as long.
@@ -264,7 +266,10 @@ def _bars_on_axis(canvas: Canvas, plot: _Plot, horizontal: bool) -> Chart | None
         return None
     if not horizontal and _lacks_dates(canvas, len(rows), plot.base):
         return None
-    return _bar_chart(canvas, frame, rows, plot.scale)
+    chart = _bar_chart(canvas, frame, rows, plot.scale)
+    # what has no name at all is something else, such as the buttons of a window
+    named = any(one.name or mark.category for one in chart.series for mark in one.marks)
+    return chart if named else None
 
 
 def _on_feet(

@@ -35,8 +35,9 @@ _SOLID = 0.6
 _EXPLAINED = 0.5
 #: What is deeper than this share of the plot's height is no line.
 _DEEP = 0.12
-#: An area's foot may be so far from the axis, as a share of the height of the plot.
-_SLACK = 0.05
+#: An area's foot may be so far from the axis, as a share of the height of the plot; from so far on
+#: it floats.
+_SLACK, _FLOATS = 0.05, 0.08
 #: The box of a number is higher than its digits by so many pixels above and below.
 _INSET = 2
 #: No grid line is thicker, as a share of the image's longer side.
@@ -340,7 +341,7 @@ def areas_on_areas(canvas: Canvas, region: Box, base: float) -> bool:
             continue
         part = mask[:, start:end]
         bottom = mask.shape[0] - part[::-1].argmax(axis=0)
-        above = np.median(bottom) < base - region[1] - _DEEP * mask.shape[0]
+        above = np.median(bottom) < base - region[1] - _FLOATS * mask.shape[0]
         if above and np.median(part.sum(axis=0)) > _DEEP * mask.shape[0]:
             return True
     return False
