@@ -21,6 +21,7 @@ from PIL.Image import Image
 
 from revise_captions.charts import Chart
 from revise_captions.critic.by_image import ByImage
+from revise_captions.critic.charts.context import contexts_of, told, within
 from revise_captions.critic.charts.evidence import NAMES, ChartEvidence, gather
 from revise_captions.critic.charts.language import AskedCaption, ChartLanguage
 from revise_captions.critic.charts.places import NumberPlace, places_of
@@ -36,7 +37,7 @@ from revise_captions.critic.checkpoints import GOES_WITH
 from revise_captions.critic.protocol import Acceptance, ExplainRequest, JudgeRequest
 from revise_captions.engines.batches import reported
 from revise_captions.engines.smollm2 import INSTALL
-from revise_captions.records import Rationale, Unscored, Verdict
+from revise_captions.records import Rationale, Span, Unscored, Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -184,7 +185,7 @@ class ChartCritic:
         _of_each([i for i in distinct.values() if self._readings.get(i) is None], self.reading)
         readings = [self.reading(request.image) for request in requests]
         both = list(zip(readings, requests, strict=True))
-        asked = [_captions(request) if one.readable else {} for one, request in both]
+        asked = [_captions(request, one) if one.readable else {} for one, request in both]
         captions = [
             (one, said) for one, own in zip(readings, asked, strict=True) for said in own.values()
         ]
@@ -207,21 +208,30 @@ class ChartCritic:
     def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         """What the chart shows in the place of what each sentence claims; "" where it decided by
         no claim."""
-        captions: dict[tuple[int, str], list[float]] = {}
+        captions: dict[tuple[int, str], tuple[list[tuple[str, int]], list[float]]] = {}
         found = []
         for one in requests:
             reading, key = self.reading(one.image), (id(one.image), one.text)
             if key not in captions:
-                said = [span.of(one.text) for span in one.spans]
-                captions[key] = next(self._chances([(reading, said)])) if reading.readable else []
-            sentence, p = one.spans[one.index].of(one.text), captions[key]
-            found.append(
-                rationale_of(
-                    sentence, reading.charts, reading.lines, reading.places,
-                    p[one.index] if p else None,
-                )
-            )  # fmt: skip
+                said = _told(one.text, one.spans, reading)
+                texts = [text for text, _ in said]
+                chances = next(self._chances([(reading, texts)])) if reading.readable else []
+                captions[key] = said, chances
+            said, p = captions[key]
+            text, before = said[one.index]
+            rationale = rationale_of(
+                text, reading.charts, reading.lines, reading.places, p[one.index] if p else None
+            )
+            found.append(within(rationale, one.spans[one.index].of(one.text), before))
         return found
+
+
+def _told(text: str, spans: Sequence[Span], reading: ChartReading) -> list[tuple[str, int]]:
+    """The sentences of a caption with what its structure says of them (`context`)."""
+    return [
+        told(span.of(text), context, reading.charts)
+        for span, context in zip(spans, contexts_of(text, spans), strict=True)
+    ]
 
 
 def _of_each(images: Sequence[Image], made: Callable[[Image], T]) -> list[T]:
@@ -243,12 +253,17 @@ def _changes(request: JudgeRequest) -> list[Change]:
     ]
 
 
-def _captions(request: JudgeRequest) -> dict[Change, list[str]]:
+def _captions(request: JudgeRequest, reading: ChartReading) -> dict[Change, list[str]]:
     """The sentences of the caption, once for each change that is asked about."""
+    contexts = contexts_of(request.text, request.spans)
     sentences = [span.of(request.text) for span in request.spans]
     return {
         change: [
-            change[1] if change is not None and at == change[0] else said
+            told(
+                change[1] if change is not None and at == change[0] else said,
+                contexts[at],
+                reading.charts,
+            )[0]
             for at, said in enumerate(sentences)
         ]
         for change in _changes(request)

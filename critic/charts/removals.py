@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from revise_captions.charts import Chart
 from revise_captions.charts.claims import ClaimOutcome, check_sentence
 from revise_captions.charts.claims.mentions import Number, fold, numbers_in, years_in
 from revise_captions.charts.claims.sentence import printed_numbers
+from revise_captions.charts.claims.values import is_derived
 from revise_captions.critic.charts.certainty import ReadChart
 from revise_captions.critic.charts.evidence import OF_THE_CHART, REPORTED
 from revise_captions.critic.charts.garbled import contradicts_itself
@@ -89,7 +91,11 @@ def why_remove(sentence: str, chart: ReadChart, p: float) -> tuple[str, str]:
         return "", ""
     if contradicts_itself(sentence):
         return CONTRADICTORY, "its own numbers"
-    invented = [n for n in unprinted(sentence, chart) if _is_exact(n)]
+    invented = [
+        n
+        for n in unprinted(sentence, chart)
+        if _is_exact(n) and not is_derived(n.value, chart.marks, chart.marks)
+    ]
     said = " or ".join(dict.fromkeys(sentence[n.start : n.end] for n in invented))
     if invented and _prints_values(chart, invented):
         return f"The chart does not show {said}.", "a number that is printed nowhere"
@@ -108,17 +114,26 @@ def why_remove(sentence: str, chart: ReadChart, p: float) -> tuple[str, str]:
 
 
 def _is_exact(number: Number) -> bool:
-    """Whether a number can only be one that the chart has: no difference, and no bound."""
-    return not (number.change or number.hedged or number.bound)
+    """Whether a number can only be one that the chart has, and that OCR would not overlook: no
+    difference, no bound, and of more than one digit."""
+    return not (number.change or number.hedged or number.bound) and len(number.said.strip("%")) > 1
 
 
 def _prints_values(chart: ReadChart, invented: Sequence[Number]) -> bool:
     """Whether the chart shows its values by printing them, and none of these is one of which a
     digit was not read."""
+    if any(is_ragged(one) for one in chart.charts):
+        return False
     printed = [found for found in chart.marks if found.mark.printed]
     if len(chart.marks) < _FEW_MARKS or len(printed) < _PRINTED * len(chart.marks):
         return False
     return not any(_is_cut(one, found.value) for one in invented for found in printed)
+
+
+def is_ragged(chart: Chart) -> bool:
+    """Whether a series lacks a category that another has: a value was not read."""
+    sizes = {sum(m.value is not None for m in one.marks) for one in chart.series}
+    return len(sizes) > 1 or any(m.value is None for one in chart.series for m in one.marks)
 
 
 def _is_cut(one: Number, there: float) -> bool:

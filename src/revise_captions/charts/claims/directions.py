@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from revise_captions.charts.claims.grid import FoundMark, year_of
+from revise_captions.charts.claims.grid import FoundMark, in_time, year_of
 from revise_captions.charts.claims.mentions import BEFORE, NamedLabel
 from revise_captions.charts.claims.vocabulary import DOWN, LITTLE, MUCH, UP
 from revise_captions.records import Span
@@ -77,8 +77,8 @@ class Direction:
     also: tuple[Span, ...] = ()
 
     def part(self, run: Sequence[FoundMark]) -> list[FoundMark]:
-        """The dated marks of a series that it is about."""
-        dated = [(year, found) for found in run if (year := year_of(found.mark.category))]
+        """The dated marks of a series that it is about, from the first to the last."""
+        dated = in_time(run)
         low = self.first if self.first is not None else min((y for y, _ in dated), default=0)
         high = self.last if self.last is not None else max((y for y, _ in dated), default=0)
         return [found for year, found in dated if low <= year <= high]

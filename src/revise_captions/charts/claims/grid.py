@@ -72,6 +72,13 @@ def year_of(category: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def in_time(run: Sequence[FoundMark]) -> list[tuple[int, FoundMark]]:
+    """The dated marks of a series with their years, from the first to the last: some charts have
+    the last one on top."""
+    dated = [(year, one) for one in run if (year := year_of(one.mark.category)) is not None]
+    return sorted(dated, key=lambda pair: pair[0])
+
+
 def is_temporal(marks: Sequence[FoundMark]) -> bool:
     """Whether most categories are years."""
     years = sum(year_of(found.mark.category) is not None for found in marks)

@@ -162,23 +162,53 @@ def fold(text: str) -> str:
     return "".join(c for c in text.casefold() if c.isalnum())
 
 
+def stemmed(text: str) -> str:
+    """Folded, each word without the ending of its number, owner or manner: "Republicans'" and
+    "warmly" are "Republican" and "warm"; without an article in front."""
+    words = [_ending(fold(word)) for word in _WORD.findall(text)]
+    return "".join(words[1:] if len(words) > 1 and words[0] in ("the", "a", "an") else words)
+
+
+def _ending(word: str) -> str:
+    if word.isdigit() or len(word) < _LONG_WORD:
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    if word.endswith("ly") and len(word) > _LONG_WORD:
+        return word[:-2]
+    plural = word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    return word[:-1] if plural else word
+
+
+#: Words with fewer letters have no endings.
+_LONG_WORD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word of a sentence: where it stands, folded, and without its ending; "" both if denied."""
+
+    start: int
+    end: int
+    folded: str
+    stem: str
+
+
 def labels_in(sentence: str, chart: Chart) -> list[NamedLabel]:
     """The categories and series that the sentence names, in order, longest first at a place."""
     names: dict[str, tuple[str, bool]] = {}
     for one in chart.series:
         if one.name:
-            names.setdefault(fold(one.name), (one.name, True))
+            _add(names, one.name, one.name, True)
         for mark in one.marks:
             for form in _forms(mark.category):
-                names.setdefault(fold(form), (mark.category, False))
-    words = [
-        (
-            m.start(),
-            m.end(),
-            "" if _NON.search(sentence[max(0, m.start() - 5) : m.start()]) else fold(m[0]),
-        )
-        for m in _WORD.finditer(sentence)
-    ]
+                _add(names, form, mark.category, False)
+    words = []
+    for m in _WORD.finditer(sentence):
+        folded = fold(m[0])
+        if _is_denied(sentence, m.start(), folded, names):
+            folded = ""
+        words.append(_Word(m.start(), m.end(), folded, _ending(folded)))
     found: list[NamedLabel] = []
     at = 0
     while at < len(words):
@@ -187,9 +217,21 @@ def labels_in(sentence: str, chart: Chart) -> list[NamedLabel]:
             at += 1
             continue
         found.append(label)
-        while at < len(words) and words[at][0] < label.end:
+        while at < len(words) and words[at].start < label.end:
             at += 1
     return found or _by_head(words, names)
+
+
+def _add(names: dict[str, tuple[str, bool]], form: str, name: str, series: bool) -> None:
+    """A form of a name as OCR read it, with its words joined or not, and by its stems."""
+    names.setdefault(fold(form), (name, series))
+    names.setdefault(stemmed(form), (name, series))
+
+
+def _is_denied(sentence: str, start: int, word: str, names: dict[str, tuple[str, bool]]) -> bool:
+    """Whether "non-" stands before a word, and the two together begin no name of the chart."""
+    non = _NON.search(sentence[max(0, start - 5) : start])
+    return bool(non) and not any(name.startswith(f"non{word}") for name in names)
 
 
 def _forms(label: str) -> list[str]:
@@ -206,16 +248,18 @@ def _forms(label: str) -> list[str]:
 
 
 def _longest(
-    words: Sequence[tuple[int, int, str]], at: int, names: dict[str, tuple[str, bool]]
+    words: Sequence[_Word], at: int, names: dict[str, tuple[str, bool]]
 ) -> NamedLabel | None:
-    joined, best = "", None
-    for _, end, word in words[at : at + 10]:
-        joined += word
-        if not word:
+    joined = stems = ""
+    best = None
+    for word in words[at : at + 10]:
+        joined, stems = joined + word.folded, stems + word.stem
+        if not word.folded:
             break
-        if joined in names and len(joined) > 1:
-            name, series = names[joined]
-            best = NamedLabel(words[at][0], end, name, series)
+        for form in (joined, stems):
+            if form in names and len(form) > 1:
+                name, series = names[form]
+                best = NamedLabel(words[at].start, word.end, name, series)
     return best
 
 
@@ -224,9 +268,7 @@ _COMMON = frozenset(("total", "other", "others", "all", "no", "in", "the", "of",
                      "good", "bad"))  # fmt: skip
 
 
-def _by_head(
-    words: Sequence[tuple[int, int, str]], names: dict[str, tuple[str, bool]]
-) -> list[NamedLabel]:
+def _by_head(words: Sequence[_Word], names: dict[str, tuple[str, bool]]) -> list[NamedLabel]:
     """Labels by a word that no other label has: "Heathrow" for "London Heathrow Airport"."""
     owners: dict[str, set[str]] = {}
     for key, (name, _) in names.items():
@@ -234,13 +276,13 @@ def _by_head(
             if len(match[0]) > 3 and not match[0].isdigit():
                 owners.setdefault(fold(match[0]), set()).add(key)
     found: list[NamedLabel] = []
-    for start, end, word in words:
-        for form in (word, word.removesuffix("s"), f"{word}s"):
-            keys = owners.get(form, set())
-            if len(keys) == 1 and form not in _COMMON:
-                name, series = names[next(iter(keys))]
+    for word in words:
+        for form in (word.folded, word.folded.removesuffix("s"), f"{word.folded}s"):
+            owning = {names[key][0] for key in owners.get(form, ())}
+            if len(owning) == 1 and form not in _COMMON:
+                name, series = names[next(iter(owners[form]))]
                 if not found or found[-1].name != name:
-                    found.append(NamedLabel(start, end, name, series, literal=False))
+                    found.append(NamedLabel(word.start, word.end, name, series, literal=False))
                 break
     return found
 

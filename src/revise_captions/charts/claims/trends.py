@@ -15,7 +15,14 @@ from revise_captions.charts.claims.check import (
     edit,
 )
 from revise_captions.charts.claims.directions import Direction, directions_in
-from revise_captions.charts.claims.grid import FoundMark, is_temporal, narrowed, runs_of, year_of
+from revise_captions.charts.claims.grid import (
+    FoundMark,
+    in_time,
+    is_temporal,
+    narrowed,
+    runs_of,
+    year_of,
+)
 from revise_captions.charts.claims.mentions import PERIOD, SHOWS, NamedLabel
 from revise_captions.charts.claims.vocabulary import DOWN, STEADILY, UP, turned
 from revise_captions.records import Span
@@ -145,8 +152,7 @@ def check_period(
 def _between(run: Sequence[FoundMark], labels: Sequence[NamedLabel]) -> list[FoundMark]:
     """The part of a series between the first and last year that the sentence names."""
     years = sorted(y for label in labels if (y := year_of(label.name)) is not None)
-    dated = [(year_of(found.mark.category), found) for found in run]
-    known = [(year, found) for year, found in dated if year is not None]
+    known = in_time(run)
     if len(years) >= 2:
         return [found for year, found in known if years[0] <= year <= years[-1]]
     return [found for _, found in known]

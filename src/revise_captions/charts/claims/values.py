@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from revise_captions.charts.claims.check import (
 from revise_captions.charts.claims.directions import directions_in
 from revise_captions.charts.claims.edits import number_edit
 from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, said
-from revise_captions.charts.claims.mentions import NamedLabel, Number
+from revise_captions.charts.claims.mentions import NamedLabel, Number, fold
 from revise_captions.records import Span
 
 #: A chart in thousands or millions may be told in either.
@@ -54,13 +55,14 @@ def check_numbers(
         tolerance: How far a number may be off.
     """
     owners = _owners(sentence, numbers, [x for x in labels if x.series or at_label(marks, x)])
+    series = _series_in_order(numbers, labels)
     checks = []
     for index, one in enumerate(numbers):
         if one.change:
             checks.append(_change(sentence, one, marks, labels, tolerance))
             continue
         named = owners[index]
-        candidates = _candidates(marks, named, labels)
+        candidates = _candidates(marks, named, series.get(index, labels))
         if one.percent and any(found.value > HIGHEST_SHARE for found in candidates):
             candidates = []
         if named and candidates:
@@ -73,7 +75,7 @@ def check_numbers(
                 or _BOTH.search(sentence[max(0, one.start - 30) : one.start])
                 or _is_of_list(sentence, named[0], labels, owners)
             ):
-                check = _ambiguous(check)
+                check = _ambiguous(check, one, candidates, marks, len(named))
             checks.append(check)
         else:
             checks.append(_anywhere(sentence, one, marks, printed, tolerance))
@@ -135,11 +137,62 @@ def _is_told(sentence: str, one: Number, named: Sequence[NamedLabel]) -> bool:
 _BOTH = re.compile(r"\b(?:both|each|all|either)\b[^.,;\d]*$", re.IGNORECASE)
 
 
-def _ambiguous(check: ChartCheck) -> ChartCheck:
-    """A refuted value stays undecided where it may be of several marks."""
+def _ambiguous(
+    check: ChartCheck, one: Number, candidates: Sequence[FoundMark], marks: Sequence[FoundMark],
+    named: int,
+) -> ChartCheck:  # fmt: skip
+    """A refuted value stays undecided where it may be of several marks, unless none of those that
+    are printed for the one name has it, alone or with another: then nothing is known to be right.
+    """
     if check.outcome is not ClaimOutcome.FALSE:
         return check
-    return undecided(check)
+    rows = {(found.cell[0], fold(found.mark.category)) for found in candidates}
+    row = [m for m in marks if (m.cell[0], fold(m.mark.category)) in rows]
+    whole = {m.cell[:2] for m in marks if m.cell[0] == row[0].cell[0]} if row else set()
+    known = all(found.mark.printed for found in row) and len(whole) == len(row)
+    exact = not (one.hedged or one.bound) and one.value >= _LEAST
+    if named != 1 or len(rows) != 1 or len(row) < 2 or not known or not exact:
+        return undecided(check)
+    if is_derived(one.value, row, marks):
+        return undecided(check)
+    said = ", ".join(found.said for found in row)
+    rationale = f"{row[0].mark.category} has {said}, not {one.said}."
+    return replace(check, rationale=rationale, cells=tuple(m.cell for m in row), edits=())
+
+
+#: Numbers below are of one digit, which is easily overlooked in an image.
+_LEAST = 10.0
+
+
+def is_derived(value: float, row: Sequence[FoundMark], marks: Sequence[FoundMark]) -> bool:
+    """Whether a number is what two or more values of a row or column make, or differ by, or what is
+    missing to 100."""
+    values = {found.cell: found.value for found in marks}
+    columns = [
+        [other for cell, other in values.items() if cell[:2] == found.cell[:2]] for found in row
+    ]
+    for part in ([found.value for found in row], *columns):
+        sums = [sum(some) for n in (2, 3) for some in itertools.combinations(part[:_MOST], n)]
+        gaps = [abs(a - b) for a, b in itertools.combinations(part, 2)]
+        if any(abs(value - other) < 1.01 for other in (*sums, *gaps, *(100 - v for v in part))):
+            return True
+    return False
+
+
+#: More values than this are hardly added up.
+_MOST = 12
+
+
+def _series_in_order(
+    numbers: Sequence[Number], labels: Sequence[NamedLabel]
+) -> dict[int, list[NamedLabel]]:
+    """The series of each number, where a sentence has one for each, in order; else {}."""
+    values = [k for k, one in enumerate(numbers) if not one.change]
+    series = [label for label in labels if label.series]
+    distinct = {label.name for label in series}
+    if len(values) < 2 or not len(values) == len(series) == len(distinct):
+        return {}
+    return {k: [label] for k, label in zip(values, series, strict=True)}
 
 
 def _owners(
