@@ -12,19 +12,22 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from revise_captions.charts import Chart
+from revise_captions.charts import Chart, ChartMark
 from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, check_sentence
 from revise_captions.charts.claims.directions import directions_in
 from revise_captions.charts.claims.edits import with_fixes
-from revise_captions.charts.claims.grid import FoundMark, marks_of
+from revise_captions.charts.claims.grid import FoundMark, marks_of, year_of
 from revise_captions.charts.claims.mentions import NamedLabel, Number, fold, numbers_in
 from revise_captions.charts.claims.sentence import all_labels, printed_numbers
-from revise_captions.charts.claims.vocabulary import STEADILY, STRONG, verb_of
+from revise_captions.charts.claims.vocabulary import HIGHEST, LOWEST, STEADILY, STRONG, verb_of
 from revise_captions.critic.charts.words import function_words, subject_stems, words_of
 from revise_captions.records import Box, Fix
 
 #: Kinds of claims whose fixes may be certain.
-_TRUSTED = frozenset((ChartClaim.VALUE, ChartClaim.EXTREME, ChartClaim.TREND))
+_TRUSTED = frozenset(
+    (ChartClaim.VALUE, ChartClaim.EXTREME, ChartClaim.TREND, ChartClaim.COMPARISON,
+     ChartClaim.RATIO, ChartClaim.CHANGE)
+)  # fmt: skip
 #: How far from the chart's value a number must be: (share of the axis, share of the value).
 _EXACT, _HEDGED, _PRINTED = (0.05, 0.11), (0.08, 0.17), (0.0, 0.08)
 #: By what a number is multiplied where the chart says that it counts these.
@@ -90,6 +93,8 @@ def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
     Returns:
         Reasons, each in a few words; [] where the fix is certain.
     """
+    if check.claim is ChartClaim.SUBJECT and all(_YEAR.fullmatch(e.right) for e in check.edits):
+        return [] if check.edits else ["no other words are known to be right"]
     labels = all_labels(sentence, chart.charts)
     numbers = numbers_in(sentence, labels)
     after = with_fixes(sentence, [Fix(one.span, one.right) for one in check.edits])
@@ -101,8 +106,12 @@ def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
         (len(chart.marks) < _FEW_MARKS, "hardly any marks were read"),
         (len(chart.charts) > 1, "several panels"),
         (any(one.unread for one in chart.charts), "part of the chart was not read"),
-        (_is_unreal(sentence, chart), "it may be about something else than marks"),
+        (
+            _is_unreal(sentence, check, chart),
+            "it may be about something else than marks",
+        ),
         (_nearly_right(check, numbers, found), "the number is nearly right"),
+        (_is_ranked(sentence, check, chart), "it may be another that ranks there"),
         (_is_zero(check, found), "a measured zero may be an end that was missed"),
         (not _is_unit_known(check, chart), "told in another unit than the chart's"),
         (_is_printed(check, found, chart), "the number is printed in the image, the value is not"),
@@ -111,8 +120,42 @@ def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
         *(text for holds, text in reasons if holds),
         *_of_names(sentence, check, found, labels, numbers, chart),
         *_of_direction(sentence, check, found, chart),
+        *_of_two(check, found),
         *_of_words(after, chart),
     ]
+
+
+_RANKED = re.compile(rf"\b(?:{HIGHEST}|{LOWEST}|record)\b", re.IGNORECASE)
+
+
+def _is_ranked(sentence: str, check: ChartCheck, chart: ReadChart) -> bool:
+    """Whether the mark of a wrong value is also said to be the highest or lowest, and is not known
+    to be."""
+    if check.claim is not ChartClaim.VALUE or not _RANKED.search(sentence):
+        return False
+    return not any(
+        one.claim is ChartClaim.EXTREME
+        and one.outcome is ClaimOutcome.TRUE
+        and {*one.cells} & {*check.cells}
+        for one in check_sentence(sentence, chart.charts, chart.lines)
+    )
+
+
+def _of_two(check: ChartCheck, found: Sequence[FoundMark]) -> list[str]:
+    """Whether two marks may be as near to each other as they may be misread, or a difference was
+    not told between printed values."""
+    if check.claim not in (ChartClaim.COMPARISON, ChartClaim.RATIO, ChartClaim.CHANGE):
+        return []
+    if len(found) != 2:
+        return ["not between two marks"]
+    one, other = found
+    if one.mark.printed and other.mark.printed:
+        return []
+    if check.claim is ChartClaim.CHANGE or one.cell[0] != other.cell[0]:
+        return ["a difference of measured values"]
+    close = abs(one.value - other.value) < _CLEAR_CHANGE * one.extent
+    low = min(one.value, other.value) < _CLEAR_CHANGE * one.extent
+    return ["two values are near each other, or near zero"] if close or low else []
 
 
 def _is_zero(check: ChartCheck, found: Sequence[FoundMark]) -> bool:
@@ -126,10 +169,15 @@ def _is_zero(check: ChartCheck, found: Sequence[FoundMark]) -> bool:
 _ZERO = 0.01
 
 
-def _is_unreal(sentence: str, chart: ReadChart) -> bool:
+#: Words of `_UNREAL` that a claim of a change is told by.
+_GAP = re.compile(r"\b(?:difference|gap|up|down)\b", re.IGNORECASE)
+
+
+def _is_unreal(sentence: str, check: ChartCheck, chart: ReadChart) -> bool:
     """Whether it speaks of what no mark shows, and what the chart does not call its subject."""
     subject = fold(" ".join(f"{one.title} {one.x.label} {one.y.label}" for one in chart.charts))
-    return any(fold(found[0]) not in subject for found in _UNREAL.finditer(sentence))
+    plain = _GAP.sub("", sentence) if check.claim is ChartClaim.CHANGE else sentence
+    return any(fold(found[0]) not in subject for found in _UNREAL.finditer(plain))
 
 
 def _is_unit_known(check: ChartCheck, chart: ReadChart) -> bool:
@@ -194,12 +242,26 @@ def _of_names(
             "the sentence does not name the series",
         ),
         (any(not label.literal for label in labels), "a name was told by one of its words"),
-        (of_value and len(categories) > len(values), "several names for one number"),
+        (
+            of_value and len(categories) > len(values) and not _is_next(sentence, check),
+            "several names for one number",
+        ),
         (any(_is_common(sentence, label) for label in labels), "a name of common words"),
         (check.claim is ChartClaim.EXTREME and bool(odd), "a name that may be misread"),
         (check.claim is ChartClaim.EXTREME and _has_gaps(chart), "a mark was not read"),
     ]
     return [text for holds, text in reasons if holds]
+
+
+def _is_next(sentence: str, check: ChartCheck) -> bool:
+    """Whether the name stands right behind the number: "to 6.8% in 2019"."""
+    if check.named is None or not check.edits:
+        return False
+    between = sentence[check.edits[-1].span.end : check.named.start]
+    return bool(_NEXT.fullmatch(between))
+
+
+_NEXT = re.compile(r"[ \w.%$€£]{0,40}\b(?:in|for|among)(?: the)? ")
 
 
 def _has_gaps(chart: ReadChart) -> bool:
@@ -210,9 +272,17 @@ def _has_gaps(chart: ReadChart) -> bool:
         ticks = {fold(tick) for tick in (one.y if one.horizontal else one.x).ticks}
         if len(named) < len(ticks) or any(mark.value is None for mark in marks):
             return True
+        if one.kind in ("line", "area") and _skips_years(marks):
+            return True
         if len(one.series) == 1 and _is_uneven(one.horizontal, [mark.box for mark in marks]):
             return True
     return False
+
+
+def _skips_years(marks: Sequence[ChartMark]) -> bool:
+    """Whether a curve was measured only every so many years: it may go higher between them."""
+    years = [year for mark in marks if not mark.printed and (year := year_of(mark.category))]
+    return any(abs(b - a) > 1 for a, b in itertools.pairwise(years))
 
 
 def _is_uneven(horizontal: bool, boxes: Sequence[Box | None]) -> bool:
@@ -285,7 +355,8 @@ def others_hold(sentence: str, fixes: Sequence[Fix], chart: ReadChart) -> bool:
         bool(checks)
         and all(_holds(check) for check in checks)
         and trends >= len(directions_in(text, labels))
-        and not any(one.change for one in numbers_in(text, labels))
+        and sum(one.change for one in numbers_in(text, labels))
+        <= sum(check.claim is ChartClaim.CHANGE for check in checks)
     )
 
 

@@ -106,19 +106,13 @@ ROW = 10**6
 
 def within(found: Rationale, sentence: str, before: int) -> Rationale:
     """A rationale of a sentence as it is `told`, for the sentence itself: what would have to change
-    outside of it is left out, and then nothing of it is certain."""
-    inside = [fix for fix in found.fixes if fix.span.start >= before or _removes(fix)]
+    outside of it is left out, and then nothing of it is certain. What has a label stays."""
+    inside = [fix for fix in found.fixes if fix.span.start >= before]
     whole = len(inside) == len(found.fixes)
     return replace(found, fixes=tuple(_moved(fix, sentence, before, whole) for fix in inside))
 
 
-def _removes(fix: Fix) -> bool:
-    return not fix.right and fix.span.start == 0
-
-
 def _moved(fix: Fix, sentence: str, before: int, whole: bool) -> Fix:
-    start, end = max(0, fix.span.start - before), len(sentence)
-    if not _removes(fix):
-        end = min(end, fix.span.end - before)
+    span = Span(fix.span.start - before, min(len(sentence), fix.span.end - before))
     basis = fix.basis if whole else "part of it stands outside of the sentence"
-    return replace(fix, span=Span(start, end), certain=fix.certain and whole, basis=basis)
+    return replace(fix, span=span, certain=fix.certain and whole, basis=basis)

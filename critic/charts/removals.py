@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 
 from revise_captions.charts import Chart
-from revise_captions.charts.claims import ClaimOutcome, check_sentence
+from revise_captions.charts.claims import ChartClaim, ClaimOutcome, check_sentence
 from revise_captions.charts.claims.mentions import Number, fold, numbers_in, years_in
-from revise_captions.charts.claims.sentence import printed_numbers
+from revise_captions.charts.claims.sentence import all_labels, printed_numbers
 from revise_captions.charts.claims.values import is_derived
 from revise_captions.critic.charts.certainty import ReadChart
 from revise_captions.critic.charts.evidence import OF_THE_CHART, REPORTED
@@ -35,6 +35,8 @@ _PRINTED, _FEW_MARKS = 0.8, 3
 #: if nothing in it is borne out, and a number or a claim is refuted; if it reports something with
 #: a name that is not in the image; if nothing in it is borne out, and it is not about the chart.
 _INVENTED, _REFUTED, _REPORT, _UNLIKELY = 0.35, 0.3, 0.2, 0.15
+#: And if every claim in it is refuted, by marks that it names.
+_CLEARLY = 0.45
 
 
 def removal_doubts(sentence: str, foreign: bool, chart: ReadChart) -> list[str]:
@@ -87,7 +89,14 @@ def why_remove(sentence: str, chart: ReadChart, p: float) -> tuple[str, str]:
     Returns:
         What is wrong with it, and what that rests on; ("", "") where it stays.
     """
-    if p >= max(_INVENTED, _REFUTED) or _may_be_layout(sentence):
+    if p >= _CLEARLY or _may_be_layout(sentence):
+        return "", ""
+    checks = check_sentence(sentence, chart.charts, chart.lines)
+    outcomes = {one.outcome for one in checks}
+    numbers = any(one.claim is ChartClaim.NUMBER for one in checks)  # of no mark in particular
+    if outcomes == {ClaimOutcome.FALSE} and not numbers and _is_bound(sentence, chart):
+        return NOT_SAID, "every claim is refuted"
+    if p >= max(_INVENTED, _REFUTED):
         return "", ""
     if contradicts_itself(sentence):
         return CONTRADICTORY, "its own numbers"
@@ -102,15 +111,23 @@ def why_remove(sentence: str, chart: ReadChart, p: float) -> tuple[str, str]:
     reported = p < _REPORT and REPORTED.search(sentence)
     if reported and absent_names(sentence, chart.charts, chart.lines):
         return NOT_SAID, "a report, with a name that stands nowhere in the image"
-    outcomes = {one.outcome for one in check_sentence(sentence, chart.charts, chart.lines)}
     if p >= _REFUTED or ClaimOutcome.TRUE in outcomes:
         return "", ""
     if invented:
         return f"The chart does not show {said}.", "nothing in it is borne out"
-    if ClaimOutcome.FALSE in outcomes:
+    if ClaimOutcome.FALSE in outcomes and _is_bound(sentence, chart):
         return NOT_SAID, "every claim is refuted"
-    unlikely = p < _UNLIKELY and not OF_THE_CHART.search(sentence)
+    shown = printed_numbers(chart.charts, chart.lines)
+    says = any(n.value in shown for n in numbers_in(sentence, years_in(sentence)))
+    unlikely = p < _UNLIKELY and not says and not OF_THE_CHART.search(sentence)
     return (NOT_SAID, "nothing in it is borne out") if unlikely else ("", "")
+
+
+def _is_bound(sentence: str, chart: ReadChart) -> bool:
+    """Whether what is refuted is sure to be about what was read: no remark on the chart itself, no
+    name that was told by one of its words."""
+    names = all_labels(sentence, chart.charts)
+    return not OF_THE_CHART.search(sentence) and all(label.literal for label in names)
 
 
 def _is_exact(number: Number) -> bool:

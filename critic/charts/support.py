@@ -50,9 +50,22 @@ _TOPIC = re.compile(
 _ENDS_TITLE = re.compile(r"\n| %| Percent\b| \(")
 
 
+#: Why something is so: what a chart does not show.
+_CAUSE = re.compile(
+    r"\b(?:due to|because of|(?:caused|driven|fuell?ed|prompted|spurred) by|thanks to"
+    r"|attribut(?:ed|able) to|as a result of|result(?:s|ed|ing)? from|owing to"
+    r"|responsible for|explains?|explained by|behind (?:this|the)|reflects?|reflecting|stems? from"
+    r"|led to|leads? to|contribut\w+ to)\b",
+    re.IGNORECASE,
+)
+
+
 def is_foreign(sentence: str, shown: frozenset[str]) -> bool:
-    """Whether none of the sentence's content words, `FEW_WORDS` or more, stands in the image."""
+    """Whether none of the sentence's content words, `FEW_WORDS` or more, stands in the image, or
+    it says why something is so in words most of which do not."""
     said = content_stems(sentence)
+    if _CAUSE.search(sentence) and len(said) >= FEW_WORDS and 2 * len(said & shown) < len(said):
+        return True
     return len(said) >= FEW_WORDS and not said & shown
 
 

@@ -81,7 +81,8 @@ surged plunge plunged plummeted soared spike spiked jump jumped swings stability
 plateaued volatility volatile uptick downturn upturn gained lose losing loss shrank narrow narrowed
 narrowing widened widening balance balanced even evenly equally precise precisely accurate
 accurately determine determined cannot image alone allow allows reference marking sees experiencing
-experienced frame timeframe nearing along length shaded area uncertainty ups downs metric goes
+experienced series form forms formed rapid rapidly fairly outnumber outnumbered outnumbers
+approx frame timeframe nearing along length shaded area uncertainty ups downs metric goes
 towards broken breaking play plays role organized
 """
 

@@ -5,9 +5,9 @@
 DIR is CHOCOLATE as published, whose development half's images are captioned in
 `modern_captions.jsonl`: by us, each image in sight, before the code that checks claims was. Half of
 the captions are Markdown. `[[right|wrong|kind]]` marks what models get wrong in the way they do.
-Each caption is corrected twice as a run corrects it: with all marks wrong, half of its sentences, and with
-every third, as good models err. A rewrite is right where it says what was right,
-numbers within a fortieth; what else was written stands in `modern_read.jsonl`, read by eye.
+Each caption is corrected twice as a run corrects it: with all marks wrong, which is half of its
+sentences, and with every third, as good models err. A rewrite is right where it says what was
+right, numbers within a fortieth; what else was written stands in `modern_read.jsonl`, read by eye.
 """
 
 from __future__ import annotations
@@ -152,9 +152,8 @@ def fates(
             p = sentence.verdict.p_factual
             if p is not None:
                 after = present_text(sentence, draft.caption)
-                basis = (
-                    tuple(f.basis for f in sentence.rationale.fixes) if sentence.rationale else ()
-                )
+                fixes = sentence.rationale.fixes if sentence.rationale else ()
+                basis = tuple(fix.basis for fix in fixes)
                 yield ModernFate(row["image"], one, p, p < critic.threshold, after, basis)
 
 
@@ -228,7 +227,7 @@ def table(
 @click.command(help=(__doc__ or "").splitlines()[0])
 @click.argument("readings", type=click.Path(path_type=Path, exists=True))
 @click.option("--development", is_flag=True, help="The half that choices were made on.")
-@click.option("--fates", "told", is_flag=True, help="Print every sentence that is judged wrongly.")
+@click.option("--fates", "told", is_flag=True, help="Print what is wrong, flagged, or changed.")
 @click.option("--language/--no-language", default=True, help="Ask SmolLM2, where it is installed.")
 @click.option("--answers", type=click.Path(path_type=Path), help="File that keeps its answers.")
 @write_option
@@ -251,11 +250,11 @@ def main(
 
 def _tell(one: ModernFate) -> None:
     right = one.is_right(verdicts())
-    if one.changed or one.flagged is not bool(one.gold.kinds):
+    if one.changed or one.flagged or one.gold.kinds:
         name = "CHANGED" if one.changed else "FLAGGED" if one.flagged else "MISSED"
         kinds = " ".join(one.gold.kinds) or "right"
         echo(f"{name} {kinds} p={one.p:.2f} {one.image}: {one.gold.text}")
-        if one.changed:
+        if one.flagged:
             echo(f"    → {one.after or '(gone)'}   [{'; '.join(one.basis)}] right: {right}")
 
 

@@ -49,6 +49,10 @@ def check_comparisons(
         return []
     before = [label for label in labels if label.end <= word.start()]
     after = [label for label in labels if label.start >= word.end()]
+    than = sentence.find(" than ", word.start())
+    if not before and than > 0:  # "higher in 2019 than in 2009"
+        before = [label for label in after if label.end <= than]
+        after = [label for label in after if label.start > than]
     if not before or not after or (is_temporal(marks) and len(labels) > 4):
         return []
     pair = _pair(marks, before, after)
@@ -88,6 +92,8 @@ def check_ratios(
         return []
     before = [label for label in labels if label.end <= match.start()]
     after = [label for label in labels if label.start >= match.end()]
+    if not before and len(after) == 2 and " as " in sentence[after[0].end : after[1].start]:
+        before, after = after[:1], after[1:]  # "twice as many Poles as Indians"
     pair = _pair(marks, before, after) if before and after else None
     if pair is None or pair[1].value <= 0:
         return []

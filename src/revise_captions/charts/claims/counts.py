@@ -25,8 +25,13 @@ _COUNT = re.compile(
     r"(?: (?:data|information) (?:on|for|about))?"
     r"|divided into|consists of|there are|made up of|compares|has|shows)"
     rf"(?: the| only)?(?: a total of)? (?P<count>{'|'.join(WORDS[2:])}|\d\d?)(?: \w+)??"
-    r" (?P<kind>years|categories|groups|entries|slices|segments|bars|countries|states|cities"
-    r"|regions|companies|brands|items|sectors|players|teams|platforms)\b",
+    r" (?P<kind>countries|(?!(?:percent\w*|points|times|thousands|millions|billions|panels|series"
+    r"|variables|lines|charts|graphs|axes|units|days|hours|minutes)\b)[a-z]{3,}s)\b",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    rf"^(?:In total, |Overall, |A total of )?(?P<count>{'|'.join(WORDS[2:])}|\d\d?)"
+    r" (?P<kind>[a-z]{3,}s) are (?:compared|listed|included|shown|displayed|ranked)\b",
     re.IGNORECASE,
 )
 #: Of charts that are no pie or table, marks may be overlooked: counts that are nearer are left.
@@ -35,7 +40,7 @@ _CLEARLY = 2
 
 def check_counts(sentence: str, charts: Sequence[Chart]) -> list[ChartCheck]:
     """Decides how many categories, slices or years the one chart is said to have."""
-    match = _COUNT.search(sentence)
+    match = _COUNT.search(sentence) or _COUNTED.search(sentence)
     if match is None or len(charts) != 1 or not charts[0].readable:
         return []
     kind, word = match["kind"].lower(), match["count"].lower()
@@ -45,7 +50,7 @@ def check_counts(sentence: str, charts: Sequence[Chart]) -> list[ChartCheck]:
     series = len(charts[0].series)
     if (kind == "years") != dated:
         return []
-    known = {len(names), series, series * len(names)}
+    known = {len(names), series, series * len(names), len(charts[0].series[0].marks)}
     if stated in known:
         return [ChartCheck(ChartClaim.COUNT, ClaimOutcome.TRUE)]
     whole = charts[0].kind in ("pie", "table")

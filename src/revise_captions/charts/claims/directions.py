@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from revise_captions.charts.claims.grid import FoundMark, in_time, year_of
 from revise_captions.charts.claims.mentions import BEFORE, NamedLabel
-from revise_captions.charts.claims.vocabulary import DOWN, LITTLE, MUCH, UP
+from revise_captions.charts.claims.vocabulary import DOWN, LITTLE, MUCH, UP, verb_of
 from revise_captions.records import Span
 
 _WORD = re.compile(rf"\b(?:(?P<up>{UP})|(?P<down>{DOWN}))\b", re.IGNORECASE)
@@ -88,8 +88,11 @@ def directions_in(sentence: str, labels: Sequence[NamedLabel]) -> list[Direction
     """The directions that a sentence states, in order, each with the years behind it, or, for the
     first one, before it."""
     groups: list[list[re.Match[str]]] = []
+    plain = sentence  # "not" within a name denies nothing
+    for label in labels:
+        plain = plain[: label.start] + "x" * (label.end - label.start) + plain[label.end :]
     for word in _WORD.finditer(sentence):
-        if _DENIED.search(_before(sentence, word.start())) or _NAMED.match(sentence, word.end()):
+        if _DENIED.search(_before(plain, word.start())) or _NAMED.match(sentence, word.end()):
             continue
         if groups and _same(sentence, groups[-1][-1], word):
             groups[-1].append(word)
@@ -155,7 +158,9 @@ def _with_manner(sentence: str, way: Direction) -> Direction:
     if near is None:
         near, offset = _BEHIND.search(sentence[way.end :]), way.end
     if near is None:
-        return way
+        verb = verb_of(sentence[way.start : way.end])
+        strong = verb is not None and verb.base in ("surge", "soar", "plunge", "plummet")
+        return replace(way, much=sentence[way.start : way.end]) if strong else way
     start, end = near.span(near.lastgroup or 0)
     manner = Span(start + offset, end + offset)
     return replace(way, little=near["little"] or "", much=near["much"] or "", manner=manner)

@@ -39,6 +39,8 @@ _OF_CHANGE = re.compile(
 )
 #: A peak or low may be one of several.
 _LOCAL = re.compile(r"peak|bottom|low point", re.IGNORECASE)
+#: Another peak is higher, or may be.
+_ONE_OF = re.compile(r"\b(?:first|initial|earlier|local|next|brief) $", re.I)
 #: "At least 5", "among the highest", "another peak", "near the maximum": no claim about one mark.
 _NO_CLAIM = re.compile(
     r"\b(?:at|among|amongst|one of|some of|not|near|close to|approaching|from)(?: the)? $"
@@ -98,7 +100,7 @@ def _is_claim(sentence: str, match: re.Match[str], named: bool) -> bool:
         sentence[match.end() :]
     ):
         return False
-    if match["rank"] and _LOCAL.search(match[0]):
+    if _LOCAL.search(match[0]) and (match["rank"] or _ONE_OF.search(before)):
         return False
     return named or not SHOWS.search(before)
 

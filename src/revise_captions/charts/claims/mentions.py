@@ -198,8 +198,8 @@ def labels_in(sentence: str, chart: Chart) -> list[NamedLabel]:
     """The categories and series that the sentence names, in order, longest first at a place."""
     names: dict[str, tuple[str, bool]] = {}
     for one in chart.series:
-        if one.name:
-            _add(names, one.name, one.name, True)
+        for form in _forms(one.name) if one.name else ():
+            _add(names, form, one.name, True)
         for mark in one.marks:
             for form in _forms(mark.category):
                 _add(names, form, mark.category, False)
@@ -240,11 +240,18 @@ def _forms(label: str) -> list[str]:
     bare = _ASIDE.sub(" ", label).strip()
     if len(bare) > 2:
         forms.append(bare)
+    if (month := label[:3].lower()) in _MONTHS and label.lower() in (month, _MONTHS[month]):
+        forms += [month, _MONTHS[month]]
     if _CUT.search(label):
         whole = _CUT.sub("", label).rpartition(" ")[0]
         if len(whole) > 7:
             forms.append(whole)
     return forms
+
+
+_MONTHS = {name[:3]: name for name in (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december")}  # fmt: skip
 
 
 def _longest(

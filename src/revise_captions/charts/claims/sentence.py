@@ -15,7 +15,13 @@ from revise_captions.charts.claims.comparisons import (
 from revise_captions.charts.claims.counts import check_counts, check_range
 from revise_captions.charts.claims.extremes import check_extremes
 from revise_captions.charts.claims.grid import marks_of
-from revise_captions.charts.claims.mentions import NamedLabel, labels_in, numbers_in, years_in
+from revise_captions.charts.claims.mentions import (
+    NamedLabel,
+    Number,
+    labels_in,
+    numbers_in,
+    years_in,
+)
 from revise_captions.charts.claims.shares import check_shares
 from revise_captions.charts.claims.subjects import check_subject, speaks_of_others
 from revise_captions.charts.claims.trends import check_period, check_trends
@@ -50,7 +56,8 @@ def check_sentence(
     limits = tolerance or Tolerance()
     marks = marks_of(charts)
     labels = all_labels(sentence, charts)
-    shares = check_shares(sentence, numbers_in(sentence, labels), labels, marks, limits)
+    numbers = [n for n in numbers_in(sentence, labels) if not _is_of_name(sentence, n, charts)]
+    shares = check_shares(sentence, numbers, labels, marks, limits)
     printed = printed_numbers(charts, texts)
     checks = (
         *check_numbers(sentence, shares.rest, labels, marks, printed, limits),
@@ -68,6 +75,16 @@ def check_sentence(
     if speaks_of_others(sentence, charts):
         return tuple(undecided(c) if c.outcome is ClaimOutcome.FALSE else c for c in checks)
     return checks
+
+
+_NAME = re.compile(r"[A-Z][\w’'-]* $")
+
+
+def _is_of_name(sentence: str, number: Number, charts: Sequence[Chart]) -> bool:
+    """Whether a number is part of a name in a chart's title: "CAC 40"."""
+    name = _NAME.search(sentence[: number.start])
+    said = sentence[name.start() : number.end] if name else ""
+    return bool(said) and any(said in chart.title for chart in charts)
 
 
 def all_labels(sentence: str, charts: Sequence[Chart]) -> list[NamedLabel]:

@@ -35,7 +35,37 @@ _QUOTED = re.compile(
 
 def check_subject(sentence: str, charts: Sequence[Chart], texts: Sequence[str]) -> list[ChartCheck]:
     """Decides whether the chart is about the place, and has the title, that a sentence names."""
-    return [*_check_place(sentence, charts, texts), *_check_title(sentence, charts, texts)]
+    return [
+        *_check_place(sentence, charts, texts),
+        *_check_title(sentence, charts, texts),
+        *_check_source(sentence, texts),
+    ]
+
+
+_ASKED = re.compile(
+    r"\b(?:survey|poll|data|results|respondents|interviews)\b.*\b(?:conducted|carried out"
+    r"|took place|fielded|collected|taken|asked|interviewed|come|comes)\b",
+    re.IGNORECASE,
+)
+_SOURCE = re.compile(r"\b(?:source|survey|poll|conducted|research cent(?:er|re))", re.IGNORECASE)
+_YEAR = re.compile(r"(?<![\d,.])(?:19|20)\d\d(?![\d,%])")
+
+
+def _check_source(sentence: str, texts: Sequence[str]) -> list[ChartCheck]:
+    """Decides the year in which people were asked, where the image says it of its source."""
+    said = list(_YEAR.finditer(sentence))
+    shown = {year for text in texts for year in _YEAR.findall(text)}
+    sources = {year for text in texts if _SOURCE.search(text) for year in _YEAR.findall(text)}
+    if len(said) != 1 or not _ASKED.search(sentence) or not sources:
+        return []
+    (year,) = said
+    if year[0] in shown:
+        return [ChartCheck(ChartClaim.SUBJECT, ClaimOutcome.TRUE)]
+    right = sources.pop() if len(sources) == 1 else ""
+    rationale = f"People were asked in {right}, not {year[0]}." if right else ""
+    outcome = ClaimOutcome.FALSE if right else ClaimOutcome.UNDECIDED
+    edits = edit(*year.span(), right)
+    return [ChartCheck(ChartClaim.SUBJECT, outcome, 1.0, rationale, (), edits)]
 
 
 #: Groups of people by age and sex.

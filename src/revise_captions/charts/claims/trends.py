@@ -71,7 +71,37 @@ def check_trends(
         parts = [part for run in runs if len(part := _between(run, labels)) >= 2]
         found = [_flatness(sentence, part) if flat else _wave(part) for part in parts]
         checks = [_mildest(found)]
-    return _as_turn([check for check in checks if check is not None], ways)
+    told = [*checks, _multiplied(sentence, runs, labels)]
+    return _as_turn([check for check in told if check is not None], ways)
+
+
+_TIMES = re.compile(
+    r"\b(?P<more>(?:well )?(?:more than|over) )?(?P<less>(?:almost|nearly) )?"
+    r"(?P<by>doubled|tripled|trebled|quadrupled|halved)\b",
+    re.IGNORECASE,
+)
+_FACTORS = {"doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0, "halved": 0.5}
+#: What a factor may be taken for: from, to, as shares of it; beyond it by how much it is wrong.
+_ABOUT, _MORE, _LESS, _WRONG = (0.85, 1.25), (0.97, 1.6), (0.8, 1.02), 1.1
+
+
+def _multiplied(
+    sentence: str, runs: Sequence[Sequence[FoundMark]], labels: Sequence[NamedLabel]
+) -> ChartCheck | None:
+    """Decides "almost doubled", between the years that are named, of the one series."""
+    match = _TIMES.search(sentence)
+    part = _between(runs[0], labels) if match and len(runs) == 1 else []
+    if match is None or len(part) < 2 or part[0].value <= 0:
+        return None
+    low, high = _MORE if match["more"] else _LESS if match["less"] else _ABOUT
+    share = part[-1].value / part[0].value / _FACTORS[match["by"].lower()]
+    cells = (part[0].cell, part[-1].cell)
+    if low <= share <= high:
+        return ChartCheck(ChartClaim.RATIO, ClaimOutcome.TRUE, 0.0, cells=cells)
+    off = max(low / max(share, 1e-9), share / high)
+    wrong = off > _WRONG
+    outcome = ClaimOutcome.FALSE if wrong else ClaimOutcome.UNDECIDED
+    return ChartCheck(ChartClaim.RATIO, outcome, off, _ends(part) if wrong else "", cells)
 
 
 def _opposed(sentence: str, way: Direction) -> tuple[ClaimEdit, ...]:
@@ -193,9 +223,8 @@ def _manner(run: Sequence[FoundMark], way: Direction, gone: float) -> ChartCheck
     much = way.much and all(a < b for a, b in zip(shares, _NOT_MUCH, strict=True))
     if not little and not much:
         return ChartCheck(ChartClaim.TREND, ClaimOutcome.TRUE, 0.0, cells=cells)
-    assert way.manner is not None
     rationale = f"{_ends(run)[:-1]}, not {way.little or way.much}."
-    edits = (ClaimEdit(way.manner, ""),)
+    edits = (ClaimEdit(way.manner, ""),) if way.manner is not None else ()
     return ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, 1.0, rationale, cells, edits)
 
 

@@ -70,6 +70,9 @@ def check_numbers(
             check = replace(check, named=Span(named[0].start, named[0].end))
             if check.outcome is ClaimOutcome.FALSE and not _is_told(sentence, one, named):
                 check = _lenient(check, sentence, one, labels, marks, tolerance)
+            if check.outcome is ClaimOutcome.FALSE and _SUMS.search(sentence):
+                row = [m for m in marks if m.cell[0] == candidates[0].cell[0]]
+                check = undecided(check) if is_derived(one.value, row, marks) else check
             if (
                 len({found.cell for found in candidates}) > 1
                 or _BOTH.search(sentence[max(0, one.start - 30) : one.start])
@@ -112,7 +115,7 @@ def _lenient(
     series = {label.name for label in labels if label.series}
     for label in categories if len(categories) == 1 else labels:
         other = at_label(marks, label)
-        if len(categories) == len(series) == 1:
+        if len(series) == 1 and not label.series:
             other = narrowed(other, labels)
         found = _against(sentence, one, other, tolerance, ChartClaim.VALUE) if other else None
         if found is not None and found.outcome is ClaimOutcome.TRUE:
@@ -135,6 +138,14 @@ def _is_told(sentence: str, one: Number, named: Sequence[NamedLabel]) -> bool:
 
 #: "Both at 68%": of what else, the sentence says elsewhere.
 _BOTH = re.compile(r"\b(?:both|each|all|either)\b[^.,;\d]*$", re.IGNORECASE)
+
+
+#: What says that a number is several values together.
+_SUMS = re.compile(
+    r"\b(?:in total|together|combined|altogether|a total of|sum|either|overall"
+    r"|(?:very|\w+ly) or)\b",
+    re.IGNORECASE,
+)
 
 
 def _ambiguous(
@@ -347,6 +358,8 @@ def _anywhere(
     if near.outcome is ClaimOutcome.TRUE:
         return near
     highest = max(found.value for found in marks)
+    if is_derived(one.value, marks, marks):
+        return ChartCheck(ChartClaim.NUMBER, ClaimOutcome.UNDECIDED, near.off)
     if _scaled(one, highest) > 1.25 * highest:
         top = max(marks, key=lambda found: found.value)
         ranks = _OF_HIGHEST.search(sentence)
@@ -386,8 +399,9 @@ def _change(
         pairs = []
     if not pairs:
         return ChartCheck(ChartClaim.CHANGE, ClaimOutcome.UNDECIDED)
+    relative = one.percent and "point" not in one.unit
     gaps = [(abs(a.value - b.value), a, b) for a, b in pairs]
-    shares = [(100 * gap / abs(a.value), a, b) for gap, a, b in gaps if a.value and one.percent]
+    shares = [(100 * gap / abs(a.value), a, b) for gap, a, b in gaps if a.value and relative]
     gap, a, b = min([*gaps, *shares], key=lambda g: abs(_scaled(one, g[0]) - g[0]))
     width = 1.5 * tolerance.width(gap, a.extent, a.mark.tolerance, one.hedged)
     off = abs(_scaled(one, gap) - gap) / max(width, 1e-9)

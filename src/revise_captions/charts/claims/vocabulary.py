@@ -175,7 +175,10 @@ TRAILS = r"trail(?:s|ed)?"
 
 #: Words that say that a number is not exact, that it is a lower bound, and an upper one.
 ABOUT = r"about|around|approximately|roughly|nearly|almost|close to|close|near"
-OVER = r"more than|over|above|at least|exceed\w*|surpass\w*"
+OVER = (
+    r"more than|over|above|at least|exceed\w*|surpass\w*|pass(?:es|ed|ing)?|topp(?:ed|ing)"
+    r"|cross(?:es|ed|ing)"
+)
 UNDER = r"less than|under|below|fewer than|up to|within"
 #: "just over" is as good as "about".
 NARROWLY = r"just|slightly"
