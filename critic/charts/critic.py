@@ -25,7 +25,7 @@ from revise_captions.critic.charts.context import contexts_of, told, within
 from revise_captions.critic.charts.evidence import NAMES, ChartEvidence, gather
 from revise_captions.critic.charts.language import AskedCaption, ChartLanguage
 from revise_captions.critic.charts.places import NumberPlace, places_of
-from revise_captions.critic.charts.rationale import rationale_of
+from revise_captions.critic.charts.rationale import mean_of_others, rationale_of
 from revise_captions.critic.charts.recent import Recent, read_text
 from revise_captions.critic.charts.weights import (
     WEIGHTS,
@@ -220,7 +220,12 @@ class ChartCritic:
             said, p = captions[key]
             text, before = said[one.index]
             rationale = rationale_of(
-                text, reading.charts, reading.lines, reading.places, p[one.index] if p else None
+                text,
+                reading.charts,
+                reading.lines,
+                reading.places,
+                p[one.index] if p else None,
+                mean_of_others(p, one.index),
             )
             found.append(within(rationale, one.spans[one.index].of(one.text), before))
         return found

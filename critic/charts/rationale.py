@@ -48,6 +48,7 @@ def rationale_of(
     lines: Sequence[str],
     places: Sequence[NumberPlace] = (),
     p: float | None = None,
+    rest: float = 1.0,
 ) -> Rationale:
     """What the chart shows in the place of what a flagged sentence claims.
 
@@ -59,6 +60,7 @@ def rationale_of(
             sentence gives it is never put right, whatever was read.
         p: P(factual) of the sentence, which decides whether one that cannot be put right for
             certain goes; None: it stays.
+        rest: The mean of that of the caption's other sentences (`mean_of_others`).
 
     Returns:
         Its fixes have spans of the sentence, and boxes of the marks that they go by; the text is ""
@@ -68,11 +70,17 @@ def rationale_of(
     told = _told(sentence, chart, places)
     if p is None or (told.fixes and all(fix.certain for fix in told.fixes)):
         return told
-    why, basis = why_remove(sentence, chart, p)
+    why, basis = why_remove(sentence, chart, p, rest)
     if not why:
         return told
     whole = Fix(Span(0, len(sentence)), "", UNLIKELY, True, basis)
     return Rationale(told.text or why, (whole,))
+
+
+def mean_of_others(chances: Sequence[float], index: int) -> float:
+    """The mean P(factual) of a caption's sentences but one; 1 where there is none."""
+    others = [*chances[:index], *chances[index + 1 :]]
+    return sum(others) / len(others) if others else 1.0
 
 
 def _told(sentence: str, chart: ReadChart, places: Sequence[NumberPlace]) -> Rationale:

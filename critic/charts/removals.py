@@ -37,6 +37,8 @@ _PRINTED, _FEW_MARKS = 0.8, 3
 _INVENTED, _REFUTED, _REPORT, _UNLIKELY = 0.35, 0.3, 0.2, 0.15
 #: And if every claim in it is refuted, by marks that it names.
 _CLEARLY = 0.45
+#: The mean of a caption below which most of it is wrong.
+_POOR = 0.4
 
 
 def removal_doubts(sentence: str, foreign: bool, chart: ReadChart) -> list[str]:
@@ -78,13 +80,15 @@ def unprinted(sentence: str, chart: ReadChart) -> list[Number]:
     return [n for n in numbers_in(sentence, years_in(sentence)) if n.value not in printed]
 
 
-def why_remove(sentence: str, chart: ReadChart, p: float) -> tuple[str, str]:
+def why_remove(sentence: str, chart: ReadChart, p: float, rest: float) -> tuple[str, str]:
     """Why a flagged sentence may go that no fix would mend for certain.
 
     Args:
         sentence: The sentence.
         chart: What was read.
         p: P(factual) of it.
+        rest: The mean of that of the caption's other sentences: if they are borne out, it takes
+            more to remove one of them.
 
     Returns:
         What is wrong with it, and what that rests on; ("", "") where it stays.
@@ -115,10 +119,11 @@ def why_remove(sentence: str, chart: ReadChart, p: float) -> tuple[str, str]:
         return "", ""
     if invented:
         return f"The chart does not show {said}.", "nothing in it is borne out"
-    if ClaimOutcome.FALSE in outcomes and _is_bound(sentence, chart):
+    if ClaimOutcome.FALSE in outcomes and (rest < _POOR or _is_bound(sentence, chart)):
         return NOT_SAID, "every claim is refuted"
     shown = printed_numbers(chart.charts, chart.lines)
     says = any(n.value in shown for n in numbers_in(sentence, years_in(sentence)))
+    says = says and rest >= _POOR
     unlikely = p < _UNLIKELY and not says and not OF_THE_CHART.search(sentence)
     return (NOT_SAID, "nothing in it is borne out") if unlikely else ("", "")
 

@@ -37,6 +37,7 @@ from revise_captions.critic.charts.rationale import (
     FOREIGN,
     GARBLED,
     UNLIKELY,
+    mean_of_others,
     rationale_of,
 )
 from revise_captions.critic.profile import MeasuredSentences
@@ -124,7 +125,9 @@ def proposals(
             if p >= critic.threshold:
                 yield ProposedRewrite(example.id, name, k, text, erroneous, False, p=p)
                 continue
-            fixes = rationale_of(text, reading.charts, reading.lines, reading.places, p).fixes
+            rest = mean_of_others(chances, k)
+            found = rationale_of(text, reading.charts, reading.lines, reading.places, p, rest)
+            fixes = found.fixes
             after = with_fixes(text, fixes)
             accepted, now = bool(fixes) and not after, None
             if fixes and after:
