@@ -93,6 +93,8 @@ def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
     Returns:
         Reasons, each in a few words; [] where the fix is certain.
     """
+    if check.claim is ChartClaim.UNIT and check.edits:
+        return ["several panels"] if len(chart.charts) > 1 else []
     if check.claim is ChartClaim.SUBJECT and all(_YEAR.fullmatch(e.right) for e in check.edits):
         return [] if check.edits else ["no other words are known to be right"]
     labels = all_labels(sentence, chart.charts)
@@ -107,7 +109,7 @@ def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
         (len(chart.charts) > 1, "several panels"),
         (any(one.unread for one in chart.charts), "part of the chart was not read"),
         (
-            _is_unreal(sentence, check, chart),
+            is_unreal(sentence, check, chart),
             "it may be about something else than marks",
         ),
         (_nearly_right(check, numbers, found), "the number is nearly right"),
@@ -173,7 +175,7 @@ _ZERO = 0.01
 _GAP = re.compile(r"\b(?:difference|gap|up|down)\b", re.IGNORECASE)
 
 
-def _is_unreal(sentence: str, check: ChartCheck, chart: ReadChart) -> bool:
+def is_unreal(sentence: str, check: ChartCheck, chart: ReadChart) -> bool:
     """Whether it speaks of what no mark shows, and what the chart does not call its subject."""
     subject = fold(" ".join(f"{one.title} {one.x.label} {one.y.label}" for one in chart.charts))
     plain = _GAP.sub("", sentence) if check.claim is ChartClaim.CHANGE else sentence

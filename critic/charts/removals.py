@@ -12,8 +12,8 @@ from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartClaim, ClaimOutcome, check_sentence
 from revise_captions.charts.claims.mentions import Number, fold, numbers_in, years_in
 from revise_captions.charts.claims.sentence import all_labels, printed_numbers
-from revise_captions.charts.claims.values import is_derived
-from revise_captions.critic.charts.certainty import ReadChart
+from revise_captions.charts.claims.shares import is_derived
+from revise_captions.critic.charts.certainty import ReadChart, is_unreal
 from revise_captions.critic.charts.evidence import OF_THE_CHART, REPORTED
 from revise_captions.critic.charts.garbled import contradicts_itself
 from revise_captions.critic.charts.support import absent_names
@@ -98,7 +98,9 @@ def why_remove(sentence: str, chart: ReadChart, p: float, rest: float) -> tuple[
     checks = check_sentence(sentence, chart.charts, chart.lines)
     outcomes = {one.outcome for one in checks}
     numbers = any(one.claim is ChartClaim.NUMBER for one in checks)  # of no mark in particular
-    if outcomes == {ClaimOutcome.FALSE} and not numbers and _is_bound(sentence, chart):
+    unreal = any(is_unreal(sentence, one, chart) for one in checks)
+    bound = not numbers and not unreal and _is_bound(sentence, chart)
+    if outcomes == {ClaimOutcome.FALSE} and bound:
         return NOT_SAID, "every claim is refuted"
     if p >= max(_INVENTED, _REFUTED):
         return "", ""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
-from revise_captions.charts import Chart, ChartMark, ChartSeries
+from revise_captions.charts import Chart, ChartAxis, ChartMark, ChartSeries
 from revise_captions.charts.claims import ClaimOutcome, check_sentence
 from revise_captions.charts.claims.mentions import numbers_in
 
@@ -36,6 +37,29 @@ SEVERAL = Chart(
 WAGES = Chart("line", "Wages", series=(series("", {"2010": 10.0, "2012": 30, "2014": 30.9}),))
 PERU = Chart("bar", "Jobs", series=(series("", {"Peru": 1986.0, "Chile": 900}),))
 LARGE = Chart("bar", "Jobs", series=(series("", {"Coal": 12000.0, "Wind": 30500, "Solar": 20000}),))
+
+
+LATEST_FIRST = Chart(
+    "bar", "% who are bothered",
+    series=(
+        series("Not bothered", {"June 2018": 73.0, "March 2006": 61, "July 1993": 54}),
+        series("Bothered", {"June 2018": 26.0, "March 2006": 38, "July 1993": 45}),
+    ),
+)  # fmt: skip
+PARTIES = Chart(
+    "bar", "% who follow the news",
+    series=(
+        series("Very closely", {"Republican": 19.0, "Democrat": 46}),
+        series("Fairly closely", {"Republican": 33.0, "Democrat": 42}),
+    ),
+)  # fmt: skip
+MILLIONS = Chart(
+    "line", "Expenses of the Cubs (in million U.S. dollars)",
+    series=(series("", {"2001": 82.0, "2010": 157, "2019": 228}, printed=False),),
+)  # fmt: skip
+INDEX = Chart("area", "CAC 40 index", series=(series("", {"1995": 1900.0, "2007": 5600}),))
+INDEX = replace(INDEX, y=ChartAxis("Index points"))
+MONTHS = Chart("bar", "Exports", series=(series("", {"Jan": 575.0, "Feb": 540, "Jul": 930}),))
 
 
 def outcomes(sentence: str, chart: Chart) -> list[str]:
@@ -223,3 +247,61 @@ def test_no_text_takes_long(text):
     check_sentence(text * (1900 // len(text)), [YEARS])
     assert check_sentence(text * 3000, [YEARS]) == ()
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("sentence", "chart", "expected"),
+    [
+        # the last year on top; "not" within a name
+        ("The share who are not bothered has grown since 1993.", LATEST_FIRST, ["true"]),
+        ("The share who are not bothered has shrunk since 1993.", LATEST_FIRST, ["false"]),
+        # names in another number or manner
+        ("46% of Democrats follow very closely.", PARTIES, ["true"]),
+        ("42% of Democrats follow very closely.", PARTIES, ["false"]),
+        # a value of the other series; one that no series has
+        ("Republican: Very closely 19%, Fairly closely 33%.", PARTIES, ["true", "true"]),
+        ("Republican: Very closely 33%, Fairly closely 33%.", PARTIES, ["undecided", "true"]),
+        ("71% of Republicans follow the news.", PARTIES, ["false"]),
+        # what values make together is none that the chart would have to print
+        ("In total, 88% of Democrats follow very or fairly closely.", PARTIES, ["undecided"]),
+        ("52% follow very closely.", PARTIES, ["undecided"]),
+        # units
+        ("In 2001, expenses were about $82 million.", MILLIONS, ["true"]),
+        ("In 2001, expenses were about $82 billion.", MILLIONS, ["true", "false"]),
+        ("In 2007, the index stood at 5,600 points.", INDEX, ["true"]),
+        ("In 2007, the index stood at 3,600 points.", INDEX, ["false"]),
+        ("The chart is about the CAC 40.", INDEX, []),
+        # factors over time, and between two
+        ("Expenses almost tripled between 2001 and 2019.", MILLIONS, ["true"]),
+        ("Expenses almost doubled between 2001 and 2019.", MILLIONS, ["false"]),
+        ("Twice as many Coal as Wind jobs exist.", LARGE, ["false"]),
+        ("Expenses soared from 2010 to 2010.", MILLIONS, []),
+        ("Wages soared from 2012 to 2014.", WAGES, ["false"]),
+        # comparisons of two years behind "higher"
+        ("Cases were higher in 2010 than in 2014.", YEARS, ["true"]),
+        ("Cases were higher in 2014 than in 2010.", YEARS, ["false"]),
+        # one of several peaks; months in full; counts of anything
+        ("A first peak was reached in 2013.", YEARS, []),
+        ("February has the lowest exports.", MONTHS, ["true"]),
+        ("January has the lowest exports.", MONTHS, ["false"]),
+        ("In total, three months are compared.", MONTHS, ["true"]),
+        ("The chart shows nine nationalities.", MONTHS, ["false"]),
+    ],
+)
+def test_decides_what_todays_models_write(sentence, chart, expected):
+    assert outcomes(sentence, chart) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("The survey was conducted in May 2018.", ["true"]),
+        ("The survey was conducted in May 2016.", ["false"]),
+        ("The survey was conducted in May.", []),
+    ],
+)
+def test_the_year_of_a_survey_is_that_of_the_source(sentence, expected):
+    texts = ["Source: Survey of U.S. adults conducted May 29-June 11, 2018."]
+    found = check_sentence(sentence, [GROUPS], texts)
+    assert [check.outcome.value for check in found] == expected
+    assert all(edit.right == "2018" for check in found for edit in check.edits)

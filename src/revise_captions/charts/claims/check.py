@@ -28,6 +28,7 @@ class ChartClaim(StrEnum):
     COUNT = "count"
     RANGE = "range"
     SUBJECT = "subject"
+    UNIT = "unit"
 
 
 class ClaimOutcome(StrEnum):

@@ -1,4 +1,5 @@
-"""Claims of how many years, groups or things a chart shows, and of the range of its values."""
+"""Claims of how many years, groups or things a chart shows, of the range of its values, and of what
+it counts in."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from revise_captions.charts.claims.check import (
 )
 from revise_captions.charts.claims.edits import number_edit
 from revise_captions.charts.claims.grid import FoundMark, narrowed, said, year_of
-from revise_captions.charts.claims.mentions import BEFORE, NamedLabel, Number
+from revise_captions.charts.claims.mentions import BEFORE, SCALES, NamedLabel, Number
 
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
          "eleven", "twelve")  # fmt: skip
@@ -101,3 +102,36 @@ def check_range(
         told = rationale if wrong else ""
         checks.append(ChartCheck(ChartClaim.RANGE, outcome, off, told, (end.cell,), edits))
     return checks
+
+
+_COUNTS = re.compile(r"\bin (?P<unit>thousand|million|billion|trillion)s?\b|1,?000", re.IGNORECASE)
+
+
+def check_unit(
+    sentence: str, numbers: Sequence[Number], charts: Sequence[Chart]
+) -> list[ChartCheck]:
+    """Refutes "82 billion" in a chart that counts millions, and has 82 but nothing a thousand times
+    as great."""
+    told = {
+        (found["unit"] or "thousand").lower()
+        for one in charts
+        for text in (one.title, one.x.label, one.y.label)
+        if (found := _COUNTS.search(text))
+    }
+    said = [one for one in numbers if one.scale > 1 and one.unit.strip().lower() in SCALES]
+    values = [m.value for chart in charts for s in chart.series for m in s.marks if m.value]
+    if len(told) != 1 or not values:
+        return []
+    (unit,) = told
+    found = []
+    for one in said:
+        own = one.unit.strip().lower()
+        off = one.scale / SCALES[unit]
+        same = any(abs(one.value - value) <= 0.05 * abs(value) for value in values)
+        if own == unit or not same or (one.value * off <= 1.05 * max(values)):
+            continue
+        rationale = f"The chart counts in {unit}s: {one.value:g} {unit}, not {one.said}."
+        start = sentence.index(own, one.digits_end) if own in sentence[one.digits_end :] else -1
+        edits = edit(start, start + len(own), unit) if start >= 0 else ()
+        found.append(ChartCheck(ChartClaim.UNIT, ClaimOutcome.FALSE, 9.0, rationale, (), edits))
+    return found

@@ -20,7 +20,8 @@ _HEDGE = re.compile(
     rf"\b(?:{ABOUT}|(?:{NARROWLY}) (?:{OVER}|{UNDER}|higher than|lower than)"
     r"|over|under|more than|less than|above|below|at least|up to)\s+\D{0,4}$"
 )
-_SCALES = {"thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "billion": 1e9, "bn": 1e9,
+#: What a number is multiplied by that stands before the word.
+SCALES = {"thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "billion": 1e9, "bn": 1e9,
            "trillion": 1e12}  # fmt: skip
 _IN_TEN = {"one": 10.0, "two": 20.0, "three": 30.0, "four": 40.0, "five": 50.0, "six": 60.0,
            "seven": 70.0, "eight": 80.0, "nine": 90.0}  # fmt: skip
@@ -325,7 +326,7 @@ def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
         found.append(
             Number(
                 match.start(), match.end(), float(match["number"].replace(",", "")),
-                unit.startswith(("%", "per")), _SCALES.get(unit.lower(), 1.0),
+                unit.startswith(("%", "per")), SCALES.get(unit.lower(), 1.0),
                 bool(_HEDGE.search(before.lower())),
                 "point" in unit or bool(_CHANGE.search(before) or _MORE_THAN.match(rest)),
                 match.end("number"),

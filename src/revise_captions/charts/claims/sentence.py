@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from revise_captions.charts.chart import Chart
 from revise_captions.charts.claims.check import ChartCheck, ClaimOutcome, Tolerance, undecided
@@ -12,7 +13,7 @@ from revise_captions.charts.claims.comparisons import (
     check_degrees,
     check_ratios,
 )
-from revise_captions.charts.claims.counts import check_counts, check_range
+from revise_captions.charts.claims.counts import check_counts, check_range, check_unit
 from revise_captions.charts.claims.extremes import check_extremes
 from revise_captions.charts.claims.grid import marks_of
 from revise_captions.charts.claims.mentions import (
@@ -56,7 +57,11 @@ def check_sentence(
     limits = tolerance or Tolerance()
     marks = marks_of(charts)
     labels = all_labels(sentence, charts)
-    numbers = [n for n in numbers_in(sentence, labels) if not _is_of_name(sentence, n, charts)]
+    numbers = [
+        _in_points(n, charts)
+        for n in numbers_in(sentence, labels)
+        if not _is_of_name(sentence, n, charts)
+    ]
     shares = check_shares(sentence, numbers, labels, marks, limits)
     printed = printed_numbers(charts, texts)
     checks = (
@@ -71,10 +76,18 @@ def check_sentence(
         *check_degrees(sentence, labels, marks),
         *check_range(sentence, shares.rest, labels, marks, limits),
         *check_subject(sentence, charts, texts),
+        *check_unit(sentence, numbers, charts),
     )
     if speaks_of_others(sentence, charts):
         return tuple(undecided(c) if c.outcome is ClaimOutcome.FALSE else c for c in checks)
     return checks
+
+
+def _in_points(number: Number, charts: Sequence[Chart]) -> Number:
+    """A number of points, which is a value where the chart counts points, else a difference."""
+    counts = any("point" in f"{one.title} {one.y.label} {one.x.label}".lower() for one in charts)
+    is_value = counts and number.unit.strip() in ("point", "points")
+    return replace(number, change=False) if is_value else number
 
 
 _NAME = re.compile(r"[A-Z][\w’'-]* $")

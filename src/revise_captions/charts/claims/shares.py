@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,3 +83,22 @@ def _named(labels: Sequence[NamedLabel], marks: Sequence[FoundMark]) -> list[Fou
     pool = at_label(marks, other[0]) if other else list(marks)
     found = [at_label(pool, label) for label in several]
     return [own[0] for own in found] if all(len(own) == 1 for own in found) else []
+
+
+def is_derived(value: float, row: Sequence[FoundMark], marks: Sequence[FoundMark]) -> bool:
+    """Whether a number is what two or more values of a row or column make, or differ by, or what is
+    missing to 100."""
+    values = {found.cell: found.value for found in marks}
+    columns = [
+        [other for cell, other in values.items() if cell[:2] == found.cell[:2]] for found in row
+    ]
+    for part in ([found.value for found in row], *columns):
+        sums = [sum(some) for n in (2, 3) for some in itertools.combinations(part[:_MOST], n)]
+        gaps = [abs(a - b) for a, b in itertools.combinations(part, 2)]
+        if any(abs(value - other) < 1.01 for other in (*sums, *gaps, *(100 - v for v in part))):
+            return True
+    return False
+
+
+#: More values than this are hardly added up.
+_MOST = 12

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from revise_captions.charts.claims.directions import directions_in
 from revise_captions.charts.claims.edits import number_edit
 from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, said
 from revise_captions.charts.claims.mentions import NamedLabel, Number, fold
+from revise_captions.charts.claims.shares import is_derived
 from revise_captions.records import Span
 
 #: A chart in thousands or millions may be told in either.
@@ -173,25 +173,6 @@ def _ambiguous(
 
 #: Numbers below are of one digit, which is easily overlooked in an image.
 _LEAST = 10.0
-
-
-def is_derived(value: float, row: Sequence[FoundMark], marks: Sequence[FoundMark]) -> bool:
-    """Whether a number is what two or more values of a row or column make, or differ by, or what is
-    missing to 100."""
-    values = {found.cell: found.value for found in marks}
-    columns = [
-        [other for cell, other in values.items() if cell[:2] == found.cell[:2]] for found in row
-    ]
-    for part in ([found.value for found in row], *columns):
-        sums = [sum(some) for n in (2, 3) for some in itertools.combinations(part[:_MOST], n)]
-        gaps = [abs(a - b) for a, b in itertools.combinations(part, 2)]
-        if any(abs(value - other) < 1.01 for other in (*sums, *gaps, *(100 - v for v in part))):
-            return True
-    return False
-
-
-#: More values than this are hardly added up.
-_MOST = 12
 
 
 def _series_in_order(
