@@ -114,7 +114,7 @@ def why_remove(sentence: str, chart: ReadChart, p: float, rest: float) -> tuple[
     said = " or ".join(dict.fromkeys(sentence[n.start : n.end] for n in invented))
     if invented and _prints_values(chart, invented):
         return f"The chart does not show {said}.", "a number that is printed nowhere"
-    reported = p < _REPORT and REPORTED.search(sentence)
+    reported = p < _REPORT and rest < _POOR and REPORTED.search(sentence)
     if reported and absent_names(sentence, chart.charts, chart.lines):
         return NOT_SAID, "a report, with a name that stands nowhere in the image"
     if p >= _REFUTED or ClaimOutcome.TRUE in outcomes:

@@ -205,7 +205,7 @@ NOT_BORNE_OUT = "nothing in it is borne out"
     ],
 )
 def test_what_goes_because_it_is_unlikely(sentence, p, basis):
-    rationale = rationale_of(sentence, (YEARS,), (*LINES, "423", "400", "254"), (), p)
+    rationale = rationale_of(sentence, (YEARS,), (*LINES, "423", "400", "254"), (), p, 0.3)
     found = [(f.span.of(sentence), f.right, f.basis) for f in rationale.fixes if f.certain]
     assert found == ([(sentence, "", basis)] if basis else [])
 
