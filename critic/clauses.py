@@ -4,6 +4,10 @@
              critic overlooks one wrong clause of five
     explain  of several clauses the least factual one, which is named as what is wrong
 
+With five clauses to a sentence, five times as often a true one seems wrong; and a critic that sees
+amiss explains what it sees, and believes the rewrite, too. So only a clause that is wrong without
+doubt is to be rewritten. Another one goes: what is left is as true as it was.
+
 A clause is asked about as a sentence of its own, in the caption with its sentence taken apart.
 """
 
@@ -14,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
-from revise_captions.records import CLAUSE, Fix, Rationale, Span, Verdict
+from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Fix, Rationale, Span, Verdict
 from revise_captions.text.clauses import SpokenPart, clauses
 
 #: Speaks of what was named before. Other clauses are judged without those before them in their
@@ -23,6 +27,10 @@ _BACK = re.compile(
     r"\b(?:it|its|he|she|they|him|her|his|hers|them|their|one|ones|other|another|both)\b",
     re.IGNORECASE,
 )
+
+
+#: P(factual) up to which a clause is wrong without doubt; chosen on scenes for development.
+UNDOUBTED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +87,27 @@ class ClauseJudge:
         ]
         apart = [view for view in views if view is not None]
         answers = iter(self.judge(apart) if apart else [])
-        places: list[Span | None] = []
+        fixes: list[tuple[Fix, ...]] = []
         asked: list[ExplainRequest] = []
         for request, view, own in zip(requests, views, parts, strict=True):
             if view is None:
-                places.append(None)
+                fixes.append(())
                 asked.append(request)
                 continue
             ps = [1.0 if v.p_factual is None else v.p_factual for v in next(answers)]
             worst = ps.index(min(ps))
-            places.append(own[worst].span)
+            fixes.append((_named(own[worst].span, ps[worst]),))
             index = request.index + worst
             asked.append(replace(request, text=view.text, spans=view.spans, index=index))
-        told = self.told(asked)
         return [
-            own if place is None else Rationale(own.text, (_at(place),))
-            for own, place in zip(told, places, strict=True)
+            Rationale(own.text, named) if named else own
+            for own, named in zip(self.told(asked), fixes, strict=True)
         ]
 
 
-def _at(place: Span) -> Fix:
-    return Fix(place, "", CLAUSE, certain=False, basis="the least factual clause")
+def _named(place: Span, p_factual: float) -> Fix:
+    kind = CLAUSE if p_factual <= UNDOUBTED else DOUBTED_CLAUSE
+    return Fix(place, "", kind, certain=False, basis="the least factual clause")
 
 
 def _taken_apart(

@@ -7,7 +7,7 @@ import unicodedata
 from typing import NamedTuple
 
 from revise_captions.charts.claims.edits import with_fixes
-from revise_captions.records import CLAUSE, Fix, Why
+from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Fix, Why
 from revise_captions.reviser.losses import lost_content
 from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.text.clauses import without_clause
@@ -113,7 +113,7 @@ def check(request: RewriteRequest, rewrite: str, *, mode: str) -> GuardResult:
 
 def _without_wrong_clause(request: RewriteRequest, text: str) -> bool:
     """Whether a rewrite is the sentence without the clause that is named as wrong."""
-    places = [fix.span for fix in request.fixes if fix.kind == CLAUSE]
+    places = [fix.span for fix in request.fixes if fix.kind in (CLAUSE, DOUBTED_CLAUSE)]
     return any(without_clause(request.sentence, place) == text for place in places)
 
 

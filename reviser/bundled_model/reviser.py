@@ -20,7 +20,7 @@ from revise_captions.errors import UserError
 from revise_captions.io.checked_json import read_checked
 from revise_captions.io.writing import write_text
 from revise_captions.pretrained import load_pretrained, load_weights
-from revise_captions.records import ABSENCE, CLAUSE, Complaint, Span
+from revise_captions.records import ABSENCE, CLAUSE, DOUBTED_CLAUSE, Complaint, Fix, Span
 from revise_captions.reviser.bundled_model.deletions import VERSION as DELETIONS
 from revise_captions.reviser.bundled_model.deletions import may_go, without_dangling, without_quoted
 from revise_captions.reviser.bundled_model.smollm2 import VERSION as CHAT_VERSION
@@ -149,16 +149,18 @@ class BundledReviser:
     strict: bool = True
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
-        places = [_wrong_clause(request) for request in requests]
+        named = [_wrong_clause(request) for request in requests]
         asked = [
-            request if place is None else _alone(request, place)
-            for request, place in zip(requests, places, strict=True)
+            request if fix is None else _alone(request, fix.span)
+            for request, fix in zip(requests, named, strict=True)
+            if fix is None or fix.kind == CLAUSE
         ]
-        written = self._fault_by_fault(asked) if self.english else self._rewrite(asked)
-        return [
-            text if place is None else _in_sentence(request, place, text)
-            for request, place, text in zip(requests, places, written, strict=True)
-        ]
+        written = iter(self._fault_by_fault(asked) if self.english else self._rewrite(asked))
+        answers: list[str | None] = []
+        for request, fix in zip(requests, named, strict=True):
+            text = next(written) if fix is None or fix.kind == CLAUSE else None
+            answers.append(text if fix is None else _in_sentence(request, fix.span, text))
+        return answers
 
     def _fault_by_fault(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         """Puts in what is named as data, and mends the other faults of each rationale one after the
@@ -242,8 +244,8 @@ class BundledReviser:
         return result
 
 
-def _wrong_clause(request: RewriteRequest) -> Span | None:
-    return next((fix.span for fix in request.fixes if fix.kind == CLAUSE), None)
+def _wrong_clause(request: RewriteRequest) -> Fix | None:
+    return next((fix for fix in request.fixes if fix.kind in (CLAUSE, DOUBTED_CLAUSE)), None)
 
 
 def _alone(request: RewriteRequest, place: Span) -> RewriteRequest:

@@ -45,6 +45,8 @@ class Evidence:
 ABSENCE = "absence"
 #: The kind of a fix that names the clause of a sentence that is wrong; it may go.
 CLAUSE = "clause"
+#: The same of a clause that may as well be right: it goes, since a rewrite might say what is wrong.
+DOUBTED_CLAUSE = "doubted clause"
 
 
 @dataclass(frozen=True, slots=True)

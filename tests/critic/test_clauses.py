@@ -5,8 +5,8 @@ from PIL import Image
 
 from revise_captions.critic.clauses import ClauseJudge
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
-from revise_captions.records import CLAUSE, Fix, Rationale, Span, Verdict, Why
-from revise_captions.reviser.bundled_model.reviser import _alone, _in_sentence
+from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Fix, Rationale, Span, Verdict, Why
+from revise_captions.reviser.bundled_model.reviser import BundledReviser, _alone, _in_sentence
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.text.clauses import clauses, with_clause, without_clause
@@ -119,6 +119,17 @@ def test_the_least_factual_clause_is_explained_and_its_place_named():
     assert alone.fixes == ()
 
 
+@pytest.mark.parametrize(("p", "kind"), [(0.01, CLAUSE), (0.02, DOUBTED_CLAUSE)])
+def test_a_clause_in_doubt_is_named_as_such(p, kind):
+    def judge(requests):
+        return [[Verdict(p if text == "The cat is red." else 0.9) for _, text in request.asked]
+                for request in requests]  # fmt: skip
+
+    asked = ExplainRequest(IMAGE, JOINED, (Span(0, len(JOINED)),), 0)
+    (told,) = ClauseJudge(0.3, judge, _asked_about).rationales([asked])
+    assert [fix.kind for fix in told.fixes] == [kind]
+
+
 def test_only_the_wrong_clause_is_rewritten_and_goes_where_that_fails():
     fixes = (Fix(PLACE, "", CLAUSE, certain=False),)
     request = RewriteRequest("It is day. ", JOINED, "The cat is white.", fixes=fixes)
@@ -132,6 +143,26 @@ def test_only_the_wrong_clause_is_rewritten_and_goes_where_that_fails():
     assert _in_sentence(again, PLACE, "The cat is white.") == "The dog is brown."
     spent = RewriteRequest("", JOINED, "", failed=(mended, "The dog is brown."), fixes=fixes)
     assert _in_sentence(spent, PLACE, None) is None
+
+
+def test_a_clause_in_doubt_goes_without_a_rewrite():
+    class Answers(BundledReviser):
+        def _rewrite(self, requests):
+            assert [request.sentence for request in requests] == ["The cat is red."]
+            return ["The cat is white."]
+
+    reviser = Answers(None, None, {})
+    sure, doubted = (
+        RewriteRequest(
+            "", JOINED, "The cat is white.", fixes=(Fix(PLACE, "", kind, certain=False),)
+        )
+        for kind in (CLAUSE, DOUBTED_CLAUSE)
+    )
+    mended = "The dog is brown, and the cat is white."
+    assert reviser.rewrite([doubted, sure, doubted]) == [
+        "The dog is brown.", mended, "The dog is brown."
+    ]  # fmt: skip
+    assert check(doubted, "The dog is brown.", mode="strict").why is None
 
 
 def test_the_guards_let_a_named_clause_go_and_no_other():

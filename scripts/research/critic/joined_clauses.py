@@ -18,10 +18,11 @@ import click
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.picturebook.language.auxiliary_sentences import auxiliary_sentences
 from revise_captions.picturebook.oracle.truth import Truth, oracle
-from revise_captions.pipelines.job.rounds import RevisionSettings
-from revise_captions.records import Span
+from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
+from revise_captions.records import Label, Span, label_of
 from revise_captions.reviser.load import load_reviser
-from scripts.research.bundled_models.job_figures import run_loop
+from revise_captions.text.clauses import clauses
+from scripts.research.bundled_models.job_figures import drafts, truths_after
 from scripts.research.frame.figures import rows_as_table, share_of_hits, spread
 from scripts.research.frame.held_out import Item, held_out
 
@@ -36,6 +37,15 @@ class Joined(NamedTuple):
     number: int
     text: str
     factual: bool
+
+
+class Fate(NamedTuple):
+    """What became of a joined sentence. `after`: its truth, None where it is gone; `cut`: a clause
+    of it is gone."""
+
+    flagged: bool
+    after: Truth | None
+    cut: bool
 
 
 def joined(items: Sequence[Item], first: int) -> Iterator[Joined]:
@@ -76,21 +86,31 @@ def _share(hits: Sequence[bool], asked: Sequence[Joined]) -> str:
     return f"{shown}{spread(found.low, found.high)}"
 
 
-def row(items: Sequence[Item], asked: Sequence[Joined], *, by_clause: bool, reviser: str) -> Row:
-    """Of wrong sentences those missed, those that end true, those that are gone; of true ones those
-    flagged and those made false."""
+def _fates(captions: Sequence[Item], *, by_clause: bool, reviser: str) -> Iterator[Fate]:
     critic = load_paligemma("bundled", by_clause=by_clause)
+    models = LoadedModels(critic, load_reviser(reviser), "")
+    for item, draft in drafts(captions, models, RevisionSettings()):
+        (sentence,) = draft.sentences
+        text, ((_, after),) = truths_after(item, draft)
+        wrong = label_of(sentence.verdict, critic.threshold) is Label.NONFACTUAL
+        cut = after is not None and len(clauses(text)) < CLAUSES
+        yield Fate(bool(sentence.attempts) or wrong, after, cut)
+
+
+def row(items: Sequence[Item], asked: Sequence[Joined], *, by_clause: bool, reviser: str) -> Row:
+    """Of wrong sentences those missed, those that end true, those of them without a clause, those
+    that are gone; of true ones those flagged, those made false, those without a clause."""
     captions = [_item(items[one.number], one) for one in asked]
-    fates = [
-        fate for (fate,) in run_loop(captions, critic, load_reviser(reviser), RevisionSettings())
-    ]
+    fates = list(_fates(captions, by_clause=by_clause, reviser=reviser))
     cells = []
     for factual, hit in (
         (False, lambda fate: not fate.flagged),
         (False, lambda fate: fate.after is Truth.TRUE),
+        (False, lambda fate: fate.after is Truth.TRUE and fate.cut),
         (False, lambda fate: fate.after is None),
         (True, lambda fate: fate.flagged),
         (True, lambda fate: fate.after is Truth.FALSE),
+        (True, lambda fate: fate.after is None or fate.cut),
     ):
         chosen = [(f, a) for f, a in zip(fates, asked, strict=True) if a.factual is factual]
         cells.append(_share([hit(fate) for fate, _ in chosen], [one for _, one in chosen]))
@@ -102,7 +122,8 @@ def row(items: Sequence[Item], asked: Sequence[Joined], *, by_clause: bool, revi
 @click.option("--scenes", default=150, show_default=True, help="Scenes per split.")
 def main(first: int, scenes: int) -> None:
     rows: list[Row] = [("split", "critic", "reviser", "wrong ones missed", "that end true",
-                        "gone", "true ones flagged", "made false")]  # fmt: skip
+                        "… without a clause", "gone", "true ones flagged", "made false",
+                        "cut or gone")]  # fmt: skip
     for split in SPLITS:
         items = held_out(split, scenes, first=first)
         asked = list(joined(items, first))

@@ -16,7 +16,7 @@ from itertools import pairwise
 from revise_captions.records import Span
 
 #: Of the rules here; part of the signature.
-VERSION = "clauses/1"
+VERSION = "clauses/2"
 #: Characters; what is longer is no sentence of a few clauses.
 _LONGEST = 1000
 _VERB = re.compile(
