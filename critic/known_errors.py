@@ -8,6 +8,7 @@ curve of its validation split. The critic of charts has a card of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,11 @@ def known_errors(
         return None
     if stored := calibration.get("measured"):
         same = of_reviser(calibration.get("reviser") or {}, settings)
-        return MeasuredSentences.read(stored).rates(threshold, "the critic's card", same)
+        found = MeasuredSentences.read(stored).rates(threshold, "the critic's card", same)
+        if found is None or (other := calibration.get("elsewhere")) is None:
+            return found
+        rates = MeasuredSentences.read(other["sentences"]).rates(threshold, other["origin"], same)
+        return replace(found, elsewhere=rates)
     return rates_of_curve(calibration, threshold)
 
 

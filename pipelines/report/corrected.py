@@ -109,9 +109,16 @@ def _pooled(parts: Sequence[tuple[CorrectedShare, Sums]], column: str) -> Correc
 
 def _basis(part: _Corrected) -> dict[str, Any]:
     """What is known of an expert's errors."""
-    errors = part.errors
+    other = part.errors.elsewhere
     return {
         "expert": part.expert,
+        **_rates(part.errors),
+        **({} if other is None else {"elsewhere": _rates(other)}),
+    }
+
+
+def _rates(errors: ErrorRates) -> dict[str, Any]:
+    return {
         "origin": errors.origin,
         "true_called_factual": _measured(errors.true_kept),
         "wrong_called_factual": _measured(errors.wrong_kept),
@@ -158,4 +165,13 @@ def _told(basis: Mapping[str, Any]) -> str:
     rewrites = basis["accepted_rewrites_true"]
     if rewrites is not None:
         text += f" Of accepted rewrites {percent(rewrites['share'])} were true."
+    if (other := basis.get("elsewhere")) is not None:
+        kept, passed = other["true_called_factual"], other["wrong_called_factual"]
+        text += (
+            f" The intervals allow for {other['origin']}, too: {percent(kept['share'])} and "
+            f"{percent(passed['share'])}"
+        )
+        if (rewrites := other["accepted_rewrites_true"]) is not None:
+            text += f", of accepted rewrites {percent(rewrites['share'])}"
+        text += "."
     return text

@@ -286,6 +286,13 @@ def figures() -> dict:
                 "unscored": number(),
                 "assessable_accuracy": number(),
             },
+            "shares": {
+                when: {
+                    kind: dict(zip(("value", "low", "high"), interval(), strict=True))
+                    for kind in ("seen", "corrected", "true")
+                }
+                for when in ("before", "after")
+            },
             "loop": {
                 run: {
                     **{flow: number() for flow in flows},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,6 +72,21 @@ def test_terminal_and_headline_say_what_it_rests_on(tally):
     assert "Called factual" in alone
     assert "uncalibrated: nobody measured" in " ".join(alone.split())
     assert "corrected" not in alone
+
+
+def test_captions_of_another_kind_widen_the_interval_and_are_named(tally):
+    own = tally.to_json(errors={"": errors()})["corrected"]
+    wider = replace(errors(), elsewhere=replace(LENIENT, origin="captions of things never seen"))
+    summary = tally.to_json(errors={"": wider})
+    found = summary["corrected"]
+    for when in ("before", "after"):
+        assert found[when]["value"] == own[when]["value"]
+        assert found[when]["low"] < own[when]["low"]
+    head = " ".join(printed(summary).split())
+    assert (
+        "The intervals allow for captions of things never seen, too: 95.0 % and 45.0 %, of "
+        "accepted rewrites 80.0 %." in head
+    )
 
 
 def test_the_report_shows_it(tally, tmp_path):
@@ -289,6 +305,12 @@ def test_what_is_known_of_a_critic(profile, judged, tmp_path):
     assert own.origin == "the critic's card"
     assert own.rewrites_true is None  # nobody said of which reviser
     assert own.wrong_kept.sentences == 250
+    other = {"origin": "other scenes", "sentences": read_profile(profile).sentences.as_json()}
+    card["calibration"]["elsewhere"] = other
+    (folder / CARD).write_text(json.dumps(card))
+    found = known_errors(plain, str(folder))
+    assert found.elsewhere == replace(own, origin="other scenes")
+    assert replace(found, elsewhere=None) == own
 
 
 def test_a_stage_of_its_own_takes_only_the_profile_it_was_judged_with(profile, tmp_path, capsys):

@@ -6,13 +6,23 @@ import numpy as np
 import pytest
 
 from revise_captions.picturebook.oracle.truth import Truth
+from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
+from revise_captions.reviser.load import load_reviser
 from revise_captions.stats.classification import macro_f1
+from revise_captions.stats.error_correction import ErrorRates, MeasuredShare
 from scripts.research.bundled_models.critic_figures import (
     SentenceScores,
     by_error,
     with_interval,
 )
-from scripts.research.bundled_models.job_figures import Fate, loop_figures
+from scripts.research.bundled_models.job_figures import (
+    Fate,
+    OracleCritic,
+    drafts,
+    loop_figures,
+    told_shares,
+)
+from scripts.research.frame.held_out import held_out
 
 
 def test_errors_are_counted_by_kind_and_what_was_not_judged_is_not_found():
@@ -62,6 +72,35 @@ def test_what_the_loop_did_is_counted_by_hand():
     assert found["table_6"]["flagged"] == 11
     assert found["table_6"]["true_before"] == 7 / 11
     assert found["table_6"]["true_after"] == 2 / 11
+
+
+def test_every_share_of_the_loop_has_an_interval_that_is_no_point():
+    sure = [[fate(Truth.TRUE, Truth.TRUE), fate(Truth.FALSE, None)]] * 9
+    left = [[fate(Truth.TRUE, Truth.FALSE), fate(Truth.FALSE, Truth.FALSE, flagged=False)] * 2]
+    left += [[fate(Truth.TRUE, Truth.TRUE)]]
+    found = loop_figures([*sure, *left])
+    shares = {**found, **found["table_6"]}
+    for name, (low, high) in found["intervals"].items():
+        assert low <= shares[name] <= high, name
+        assert low < high, name
+    assert set(found["intervals"]) | {"sentences", "wrong", "flagged", "table_6", "intervals"} == {
+        *found,
+        *found["table_6"],
+    }
+
+
+def test_what_a_run_tells_stands_beside_what_is_true():
+    """Of a critic without errors: it sees what is true, and correcting it changes nothing."""
+    items = held_out("test", 12, first=7_100_000)
+    models = LoadedModels(OracleCritic.of(items), load_reviser("drop"), "")
+    done = list(drafts(items, models, RevisionSettings(on_unfixable="drop")))
+    sure = MeasuredShare(1.0, 1e6, 99), MeasuredShare(0.0, 1e6, 99), None
+    found = told_shares(done, ErrorRates(*sure, "a test"))
+    share = np.mean([factual for item in items for factual in item.factual])
+    for kind in ("seen", "corrected", "true"):
+        assert found["before"][kind]["value"] == pytest.approx(share, abs=1e-3)
+        assert found["after"][kind]["value"] == pytest.approx(1, abs=1e-3)
+        assert found["before"][kind]["low"] < share < found["before"][kind]["high"]
 
 
 def test_a_caption_without_a_sentence_left_has_nothing_right():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -43,6 +45,23 @@ def test_the_interval_covers_both_samples():
     assert sure.high - sure.low == pytest.approx(2 * 1.96 * 0.01 / 0.7, rel=0.1)
     assert unsure.high - unsure.low > 2 * (sure.high - sure.low)
     assert as_written(0.5, drawn, rates(0.5, 0.45, size=30)) is None  # it tells nothing apart
+
+
+def test_the_interval_covers_what_another_kind_of_captions_would_give():
+    """By hand: said .55 is .5 by the rates .9 and .2, and .3 by .9 and .4; each with certainty."""
+    drawn = np.full(1000, 0.55)
+    both = replace(rates(0.9, 0.2), elsewhere=rates(0.9, 0.4))
+    found = as_written(0.55, drawn, both)
+    assert found.value == pytest.approx(0.5)
+    assert (found.low, found.high) == pytest.approx((0.3, 0.5), abs=1e-3)
+    # after it: 55 stand as they were, 45 were rewritten, of which .9 or .5 are true
+    parts = (55.0, 0.0, 45.0)
+    resampled = RevisedParts(drawn, *(np.full(1000, part) for part in parts))
+    both = replace(rates(0.9, 0.2, 0.9), elsewhere=rates(0.9, 0.4, 0.5))
+    after = revised(RevisedParts(0.55, *parts), resampled, both)
+    assert after.value == pytest.approx((50 * 0.9 + 45 * 0.9) / 100)
+    assert after.low == pytest.approx((30 * 0.9 + 45 * 0.5) / 100, abs=1e-3)
+    assert after.high == pytest.approx(after.value, abs=1e-3)
 
 
 @pytest.mark.parametrize("said", [0.0, 1.0])

@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from revise_captions.io.writing import write_text
+from revise_captions.stats.exact import exact_interval
 from scripts.research.frame import blocks as marks
 from scripts.research.frame.figures import rows_as_table, spread
 
@@ -32,6 +33,8 @@ TARGETS = {
 }
 AT_MOST = ("ece", "harm")
 SPLITS = ("test", "compositional")
+#: The run that ships.
+OWN = "bundled critic, bundled reviser"
 ROOT = Path(__file__).resolve().parents[3]
 #: Where `--write` keeps what it has measured.
 KEPT = "critic/bundled/figures.json"
@@ -39,15 +42,19 @@ KEPT = "critic/bundled/figures.json"
 
 def measure(critic: str, reviser: str, scenes: int, first: int) -> dict[str, Any]:
     """All figures of both cards. Takes minutes."""
+    from revise_captions.critic.known_errors import known_errors
     from revise_captions.critic.locate import stored_card
     from revise_captions.critic.paligemma.load import load_paligemma
-    from revise_captions.pipelines.job.rounds import RevisionSettings
+    from revise_captions.pipelines.job.models import named_settings
+    from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
     from revise_captions.reviser.load import load_reviser
     from scripts.research.bundled_models.critic_figures import figures
     from scripts.research.bundled_models.job_figures import (
         OracleCritic,
+        drafts,
+        fates,
         loop_figures,
-        run_loop,
+        told_shares,
     )
     from scripts.research.frame.held_out import held_out
 
@@ -65,19 +72,26 @@ def measure(critic: str, reviser: str, scenes: int, first: int) -> dict[str, Any
         "scenes": scenes,
         "first": first,
     }
+    settings = RevisionSettings()
+    errors = known_errors(named_settings(judge, own, settings))
     for split in SPLITS:
         items = held_out(split, scenes, first=first)
         runs: dict[str, tuple[Any, Any]] = {
-            "bundled critic, bundled reviser": (judge, own),
+            OWN: (judge, own),
             "bundled critic, drop": (judge, load_reviser("drop")),
             "perfect critic, bundled reviser": (OracleCritic.of(items), own),
+        }
+        done = {
+            name: list(drafts(items, LoadedModels(critic_, reviser_, ""), settings))
+            for name, (critic_, reviser_) in runs.items()
         }
         result[split] = {
             "critic": figures(judge, blind, items),
             "loop": {
-                name: loop_figures(run_loop(items, critic_, reviser_, RevisionSettings()))
-                for name, (critic_, reviser_) in runs.items()
+                name: loop_figures([fates(*one, runs[name][0].threshold) for one in made])
+                for name, made in done.items()
             },
+            "shares": told_shares(done[OWN], errors),
         }
     return result
 
@@ -123,7 +137,30 @@ def critic_card(found: Mapping[str, Any]) -> str:
         ("left unscored", "unscored"),
         ("`assessable` right, of true sentences", "assessable_accuracy"),
     ):
-        rows.append((name, *(f"{found[s]['critic'][key]:.3f}" for s in SPLITS), ""))
+        parts = [found[split]["critic"] for split in SPLITS]
+        rows.append((name, *(_counted((c[key], c["sentences"])) for c in parts), ""))
+    return "\n\n".join(filter(None, (rows_as_table(rows), told_card(found))))
+
+
+def told_card(found: Mapping[str, Any]) -> str:
+    """The shares of true sentences that a run tells beside those that there are; "" where they were
+    not measured."""
+    if not all("shares" in found[split] for split in SPLITS):
+        return ""
+    rows: list[tuple[str, ...]] = [("true sentences", "ordinary", "compositional")]
+    for when in ("before", "after"):
+        parts = [found[split]["shares"][when] for split in SPLITS]
+        for name, key in (
+            ("as the critic sees them", "seen"),
+            ("corrected for its errors", "corrected"),
+            ("as they are", "true"),
+        ):
+            cells = (_interval([p[key][end] for end in ("value", "low", "high")]) for p in parts)
+            rows.append((f"{when} the revision, {name}", *cells))
+        held = [
+            p["corrected"]["low"] <= p["true"]["value"] <= p["corrected"]["high"] for p in parts
+        ]
+        rows.append(("… within the corrected interval", *("yes" if h else "no" for h in held)))
     return rows_as_table(rows)
 
 
@@ -151,7 +188,7 @@ def loop_card(found: Mapping[str, Any]) -> str:
             ("flagged: true after (oracle)", "true_after"),
             ("flagged: factual after (critic)", "critic_after"),
         ):
-            rows.append((name, *(f"{run['table_6'][key]:.3f}" for run in runs.values()), ""))
+            rows.append((name, *(_run(run, key, run["table_6"]) for run in runs.values()), ""))
         parts.append(f"**{split}** split\n\n{rows_as_table(rows)}")
     return "\n\n".join(parts)
 
@@ -266,13 +303,17 @@ def _interval(value: Any) -> str:
     return f"{point:.3f}{spread(low, high)}"
 
 
-def _run(run: Mapping[str, Any], key: str) -> str:
-    """A figure of the loop, with its interval where it has one."""
-    return _interval((run[key], *run.get("intervals", {}).get(key, (None, None))))
+def _run(run: Mapping[str, Any], key: str, part: Mapping[str, Any] | None = None) -> str:
+    """A figure of the loop, or of a part of its figures, with its interval where it has one."""
+    value = (run if part is None else part)[key]
+    return _interval((value, *run.get("intervals", {}).get(key, (None, None))))
 
 
 def _counted(value: Any, interval: Any = None) -> str:
+    """A share of so many, with its interval; the exact one where nothing else is known."""
     share, count = value
+    if interval is None and count:
+        interval = exact_interval(round(share * count), count)
     return f"{_interval((share, *(interval or (None, None))))} of {count:,}"
 
 

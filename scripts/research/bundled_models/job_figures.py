@@ -6,23 +6,24 @@ deletion, and a sentence whose context changed are all measured in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.picturebook.oracle.truth import Truth, oracle
-from revise_captions.pipelines.draft import new_draft
+from revise_captions.pipelines.draft import new_draft, revision_of
 from revise_captions.pipelines.job import rounds
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
+from revise_captions.pipelines.output.schema import to_json
+from revise_captions.pipelines.report.summary import Tally
 from revise_captions.records import Label, Rationale, Span, Unscored, Verdict, label_of
-from revise_captions.reviser.protocol import Reviser
-from scripts.research.frame.figures import share_of_hits
+from revise_captions.stats.error_correction import ErrorRates
+from scripts.research.frame.figures import share_of, share_of_hits
 from scripts.research.frame.held_out import Item
 
 WINDOW = 64
+Interval = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +104,8 @@ def truths_after(
     ]
 
 
-def run_loop(
-    items: Sequence[Item], critic: Critic, reviser: Reviser, settings: RevisionSettings
-) -> list[list[Fate]]:
-    """The fates of every caption's sentences."""
-    models = LoadedModels(critic, reviser, "")
-    return [
-        _fates(item, draft, critic.threshold) for item, draft in drafts(items, models, settings)
-    ]
-
-
-def _fates(item: Item, draft: rounds.Draft, threshold: float) -> list[Fate]:
+def fates(item: Item, draft: rounds.Draft, threshold: float) -> list[Fate]:
+    """What became of a caption's sentences."""
     _, found = truths_after(item, draft)
     return [
         Fate(
@@ -133,63 +125,98 @@ def _nonfactual(verdict: Verdict, threshold: float) -> bool:
     return label_of(verdict, threshold) is Label.NONFACTUAL
 
 
-def loop_figures(fates: Sequence[Sequence[Fate]]) -> dict[str, Any]:
+#: Of which sentences what is asked, by the name of the figure.
+_SHARES: Mapping[str, tuple[Callable[[Fate], bool], Callable[[Fate], bool]]] = {
+    "wrong_that_end_true": (lambda f: f.before is Truth.FALSE, lambda f: _fixed(f)),
+    "of_these_deleted": (
+        lambda f: f.before is Truth.FALSE and _fixed(f),
+        lambda f: f.after is None,
+    ),
+    "wrong_flagged": (lambda f: f.before is Truth.FALSE, lambda f: f.flagged),
+    "true_made_false": (lambda f: f.before is Truth.TRUE, lambda f: f.after is Truth.FALSE),
+    "true_made_unreadable": (
+        lambda f: f.before is Truth.TRUE,
+        lambda f: f.after is Truth.UNPARSED,
+    ),
+    "true_kept": (lambda f: f.before is Truth.TRUE, lambda f: f.after is Truth.TRUE),
+}
+_TABLE_6: Mapping[str, Callable[[Fate], bool]] = {
+    "true_before": lambda f: f.before is not Truth.FALSE,
+    "true_after": lambda f: f.after in _RIGHT,
+    "critic_after": lambda f: f.critic_after,
+}
+_RIGHT = (Truth.TRUE, Truth.NOTHING)
+
+
+def _fixed(fate: Fate) -> bool:
+    return fate.after is None or fate.after in _RIGHT
+
+
+def loop_figures(captions: Sequence[Sequence[Fate]]) -> dict[str, Any]:
     """The issue's figures, with numbers of sentences. A truth that the oracle cannot read counts
     against the loop: as not true after, and as content not kept. Intervals: 95 %, over images."""
-    flat = [fate for caption in fates for fate in caption]
-    wrong = [fate for fate in flat if fate.before is Truth.FALSE]
-    true = [fate for fate in flat if fate.before is Truth.TRUE]
-    mended = [fate for fate in wrong if fate.after in (Truth.TRUE, Truth.NOTHING)]
-    deleted = [fate for fate in wrong if fate.after is None]
-    fixed = len(mended) + len(deleted)
-    flagged = [fate for fate in flat if fate.flagged]
-    names = [str(number) for number, caption in enumerate(fates) for _ in caption]
+    intervals: dict[str, Interval] = {}
 
-    def interval(among: Truth, ends: tuple[Truth | None, ...]) -> tuple[float | None, float | None]:
-        kept = [
-            (fate, name) for fate, name in zip(flat, names, strict=True) if fate.before is among
-        ]
-        if not kept:
-            return None, None
-        found = share_of_hits([f.after in ends for f, _ in kept], [name for _, name in kept])
-        return found.low, found.high
+    def share(name: str, asked: Callable[[Fate], bool], hit: Callable[[Fate], bool]) -> float:
+        some = [(hit(f), str(k)) for k, fates in enumerate(captions) for f in fates if asked(f)]
+        if not some:
+            return float("nan")
+        found = share_of_hits([is_ for is_, _ in some], [image for _, image in some])
+        intervals[name] = found.low, found.high
+        return sum(is_ for is_, _ in some) / len(some)
 
+    flat = [fate for fates in captions for fate in fates]
+    means = {}
+    for name, before in (("factuality_before", True), ("factuality_after", False)):
+        figure = share_of(name, _factuality(captions, before=before))
+        means[name], intervals[name] = figure.value, (figure.low, figure.high)
     return {
-        "intervals": {
-            "wrong_that_end_true": interval(Truth.FALSE, (Truth.TRUE, Truth.NOTHING, None)),
-            "true_made_false": interval(Truth.TRUE, (Truth.FALSE,)),
-        },
+        **{name: share(name, *asked) for name, asked in _SHARES.items()},
+        **means,
         "sentences": len(flat),
-        "wrong": len(wrong),
-        "wrong_that_end_true": _share(fixed, len(wrong)),
-        "of_these_deleted": _share(len(deleted), fixed),
-        "wrong_flagged": _share(sum(fate.flagged for fate in wrong), len(wrong)),
-        "true_made_false": _share(sum(f.after is Truth.FALSE for f in true), len(true)),
-        "true_made_unreadable": _share(sum(f.after is Truth.UNPARSED for f in true), len(true)),
-        "true_kept": _share(sum(f.after is Truth.TRUE for f in true), len(true)),
-        "factuality_before": _factuality(fates, before=True),
-        "factuality_after": _factuality(fates, before=False),
+        "wrong": sum(fate.before is Truth.FALSE for fate in flat),
         "table_6": {
-            "flagged": len(flagged),
-            "true_before": _share(sum(f.before is not Truth.FALSE for f in flagged), len(flagged)),
-            "true_after": _share(
-                sum(f.after in (Truth.TRUE, Truth.NOTHING) for f in flagged), len(flagged)
-            ),
-            "critic_after": _share(sum(f.critic_after for f in flagged), len(flagged)),
+            "flagged": sum(fate.flagged for fate in flat),
+            **{name: share(name, lambda f: f.flagged, hit) for name, hit in _TABLE_6.items()},
         },
+        "intervals": intervals,
     }
 
 
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else float("nan")
+def told_shares(
+    done: Sequence[tuple[Item, rounds.Draft]], errors: ErrorRates | None
+) -> dict[str, dict[str, Any]]:
+    """The shares of true sentences as a run's summary tells them, as the critic sees them and
+    corrected for its known errors, and as they are; before the revision and after it."""
+    tally = Tally()
+    for line, (_, draft) in enumerate(done):
+        tally.add(to_json(revision_of(draft, "")), line=line)
+    summary = tally.to_json(errors={"": errors})
+    truths: dict[str, list[tuple[bool, str]]] = {"before": [], "after": []}
+    for k, (item, draft) in enumerate(done):
+        truths["before"] += [(factual, str(k)) for factual in item.factual]
+        after = [truth for _, truth in truths_after(item, draft)[1] if truth is not None]
+        truths["after"] += [(truth in _RIGHT, str(k)) for truth in after]
+    found = {}
+    for when, rows in truths.items():
+        true = share_of_hits([is_ for is_, _ in rows], [image for _, image in rows])
+        found[when] = {
+            "seen": summary["factuality"]["all"][when],
+            "corrected": summary["corrected"][when],
+            "true": {
+                "value": sum(is_ for is_, _ in rows) / len(rows),
+                "low": true.low,
+                "high": true.high,
+            },
+        }
+    return found
 
 
-def _factuality(fates: Sequence[Sequence[Fate]], *, before: bool) -> float:
-    """Mean share of true sentences per caption; an emptied caption counts as nothing right."""
+def _factuality(captions: Sequence[Sequence[Fate]], *, before: bool) -> list[float]:
+    """The share of true sentences of each caption; an emptied one counts as nothing right."""
     shares = []
-    for caption in fates:
-        truths = [f.before if before else f.after for f in caption]
+    for fates in captions:
+        truths = [f.before if before else f.after for f in fates]
         there = [t for t in truths if t is not None]
-        right = sum(t in (Truth.TRUE, Truth.NOTHING) for t in there)
-        shares.append(right / len(there) if there else 0.0)
-    return float(np.mean(shares))
+        shares.append(sum(t in _RIGHT for t in there) / len(there) if there else 0.0)
+    return shares

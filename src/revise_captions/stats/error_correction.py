@@ -9,6 +9,10 @@ r and q are those of the sentences that a critic was measured on, and hold for o
 errors. They are of sentences as captioners wrote them. Rewrites that the same critic accepted are
 another matter: it chose them by its own errors, so the share of them that is true is far below what
 q would say, and has to be measured on accepted rewrites (`revised`).
+
+A run may be of another kind than what a critic was measured on, and its captions do not say so.
+Where a critic was measured on two kinds, the first gives the value, and the interval covers what
+either gives: half of all resamples have the rates of each.
 """
 
 from __future__ import annotations
@@ -59,12 +63,26 @@ class ErrorRates:
         wrong_kept: q, the share of wrong ones.
         rewrites_true: Share of accepted rewrites that are true; None where nobody measured it.
         origin: What they were measured on, in words.
+        elsewhere: The same of sentences of another kind; None where nobody measured them.
     """
 
     true_kept: MeasuredShare
     wrong_kept: MeasuredShare
     rewrites_true: MeasuredShare | None
     origin: str
+    elsewhere: ErrorRates | None = None
+
+    def draws(self, seed: int, replicates: int) -> tuple[Floats, Floats, Floats | None]:
+        """Resamples of the three shares, every second one of them from `elsewhere`."""
+        r, q = self.true_kept.draws(seed, replicates), self.wrong_kept.draws(seed + 1, replicates)
+        of = self.rewrites_true
+        rewrites = None if of is None else of.draws(seed + 2, replicates)
+        if self.elsewhere is not None:
+            others = self.elsewhere.draws(seed, replicates)
+            for own, other in zip((r, q, rewrites), others, strict=True):
+                if own is not None and other is not None:
+                    own[1::2] = other[1::2]
+        return r, q, rewrites
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +171,7 @@ def as_written(
     Returns:
         None where the critic tells true and wrong sentences too little apart.
     """
-    r, q = _rates(rates, len(drawn), stream)
+    r, q, _ = rates.draws(3 * stream, len(drawn))
     value = rogan_gladen(np.array(said), np.array(rates.true_kept.share),
                          np.array(rates.wrong_kept.share))  # fmt: skip
     return _central(float(value), rogan_gladen(drawn, r, q))
@@ -204,13 +222,11 @@ def revised(
         stream: See `as_written`.
     """
     replicates = len(drawn.said)
-    r, q = _rates(rates, replicates, stream)
+    r, q, of_rewrites = rates.draws(3 * stream, replicates)
     means = rates.true_kept.share, rates.wrong_kept.share
     if rates.rewrites_true is not None or found.rewritten == 0:
-        own = rates.rewrites_true
-        of, spread = (
-            (0.0, 0.0) if own is None else (own.share, own.draws(3 * stream + 2, replicates))
-        )
+        of = 0.0 if rates.rewrites_true is None else rates.rewrites_true.share
+        spread = 0.0 if of_rewrites is None else of_rewrites
         return _central(float(found.share(*means, of)), drawn.share(r, q, spread))
     least = _central(float(found.share(*means, 0.0)), drawn.share(r, q, 0.0))
     most = _central(float(found.share(*means, 1.0)), drawn.share(r, q, 1.0))
@@ -251,11 +267,6 @@ def pooled(
         return least
     draws = least.draws[0], most.draws[0]
     return CorrectedShare(None, least.low, most.high, (least.points[0], most.points[0]), draws)
-
-
-def _rates(rates: ErrorRates, replicates: int, stream: int) -> tuple[Floats, Floats]:
-    first, second = 3 * stream, 3 * stream + 1
-    return rates.true_kept.draws(first, replicates), rates.wrong_kept.draws(second, replicates)
 
 
 def _central(value: float, drawn: Floats) -> CorrectedShare | None:
