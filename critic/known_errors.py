@@ -59,11 +59,11 @@ def known_errors(
         return None
     if stored := calibration.get("measured"):
         same = of_reviser(calibration.get("reviser") or {}, settings)
-        found = MeasuredSentences.read(stored).rates(threshold, "the critic's card", same)
-        if found is None or (other := calibration.get("elsewhere")) is None:
-            return found
+        own = MeasuredSentences.read(stored).rates(threshold, "the critic's card", same)
+        if own is None or (other := calibration.get("elsewhere")) is None:
+            return own
         rates = MeasuredSentences.read(other["sentences"]).rates(threshold, other["origin"], same)
-        return replace(found, elsewhere=rates)
+        return replace(own, elsewhere=rates)
     return rates_of_curve(calibration, threshold)
 
 

@@ -22,6 +22,7 @@ from scripts.research.bundled_models.job_figures import (
     loop_figures,
     told_shares,
 )
+from scripts.research.calibration.labeled_run import measured
 from scripts.research.frame.held_out import held_out
 
 
@@ -101,6 +102,20 @@ def test_what_a_run_tells_stands_beside_what_is_true():
         assert found["before"][kind]["value"] == pytest.approx(share, abs=1e-3)
         assert found["after"][kind]["value"] == pytest.approx(1, abs=1e-3)
         assert found["before"][kind]["low"] < share < found["before"][kind]["high"]
+
+
+def test_what_is_measured_of_a_run_is_every_sentence_and_every_accepted_rewrite():
+    items = held_out("test", 12, first=7_100_000)
+    models = LoadedModels(OracleCritic.of(items), load_reviser("bundled"), "")
+    done = list(drafts(items, models, RevisionSettings()))
+    found = measured(done)
+    written = ~found.rewritten
+    assert found.factual[written].tolist() == [f for item in items for f in item.factual]
+    accepted = [s for _, draft in done for s in draft.sentences if s.accepted is not None]
+    assert found.rewritten.sum() == len(accepted) > 5
+    assert found.factual[found.rewritten].all()  # as this critic knows the truth
+    assert (found.p == found.factual).all()
+    assert set(found.image) == set(range(12))
 
 
 def test_a_caption_without_a_sentence_left_has_nothing_right():

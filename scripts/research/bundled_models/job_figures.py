@@ -125,6 +125,7 @@ def _nonfactual(verdict: Verdict, threshold: float) -> bool:
     return label_of(verdict, threshold) is Label.NONFACTUAL
 
 
+_RIGHT = (Truth.TRUE, Truth.NOTHING)
 #: Of which sentences what is asked, by the name of the figure.
 _SHARES: Mapping[str, tuple[Callable[[Fate], bool], Callable[[Fate], bool]]] = {
     "wrong_that_end_true": (lambda f: f.before is Truth.FALSE, lambda f: _fixed(f)),
@@ -145,7 +146,6 @@ _TABLE_6: Mapping[str, Callable[[Fate], bool]] = {
     "true_after": lambda f: f.after in _RIGHT,
     "critic_after": lambda f: f.critic_after,
 }
-_RIGHT = (Truth.TRUE, Truth.NOTHING)
 
 
 def _fixed(fate: Fate) -> bool:

@@ -12,7 +12,9 @@ while the decomposer was made, the second is reported.
 in even places (by id), and are reported on those in odd places.
 
 **Picture book**: each caption's descriptive units are judged by the bundled critic and by the
-oracle, both in the place of the sentence that says them; r over captions, one per picture.
+oracle, both in the place of the sentence that says them; r over captions, one per picture. What is
+missing is the verifier's or the units': two more rows have the critic on the sentences as they
+stand, and the oracle on our units, both against the share of sentences that is true.
 
 **Flickr8k-Expert**: reference-only, as no verifier for photographs works offline.
 """
@@ -24,6 +26,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -140,34 +143,58 @@ def _faithscore(data: Path) -> Iterator[ReportedFigure]:
     )
 
 
+class _Caption(NamedTuple):
+    """Shares of a caption's units and sentences that are correct.
+
+    `said`: of the units, by the critic; `true`: by the oracle; the same of `sentences`. `unjudged`:
+    units that the oracle cannot judge.
+    """
+
+    said: float
+    true: float
+    sentences_said: float
+    sentences_true: float
+    words: int
+    units: int
+    unjudged: int
+
+
 def _picture_book(_: Path) -> Iterator[ReportedFigure]:
     for balanced in (False, True):
-        said, true, words, unparsed, units = _shares(balanced=balanced)
-        images = [str(k) for k in range(len(said))]
-        found = measured(_pearson, said, true, images)
+        every = list(_captions(balanced=balanced))
+        rows = [one for one in every if one.units]
+        said, true, by_sentence, sentences, words = np.array(rows, dtype=float).T[:5]
         name = "42 % of sentences wrong" if balanced else "fourteen captioners"
-        yield ReportedFigure(
-            f"Picture book, {name}: s_p against the truth, r",
-            found.value or 0.0,
-            found.low,
-            found.high,
-            len(said),
+        units, unjudged = sum(one.units for one in rows), sum(one.unjudged for one in every)
+        yield _correlated(
+            f"{name}: s_p against the truth",
+            said,
+            true,
             floor=_pearson(words, true),
             floor_name="length",
             target=0.95,
-            note=f"{units:,} units, {unparsed:,} more that the oracle cannot judge",
+            note=f"{units:,} units, {unjudged:,} more that the oracle cannot judge",
         )
+        yield _correlated(
+            f"{name}: whole sentences by the critic against the truth", by_sentence, sentences
+        )
+        yield _correlated(f"{name}: units by the oracle against true sentences", true, sentences)
+
+
+def _correlated(name: str, one: Floats, other: Floats, **more: Any) -> ReportedFigure:
+    found = measured(_pearson, one, other, [str(k) for k in range(len(one))])
+    return ReportedFigure(
+        f"Picture book, {name}, r", found.value or 0.0, found.low, found.high, len(one), **more
+    )
 
 
 def _pearson(one: Floats, other: Floats) -> float:
     return correlation("pearson", one, other)
 
 
-def _shares(*, balanced: bool) -> tuple[Floats, Floats, Floats, int, int]:
-    """By caption: the critic's share of correct units, the true share, its words; and how many
-    units the oracle could not judge, and could.
-    """
+def _captions(*, balanced: bool) -> Iterator[_Caption]:
     from revise_captions.critic.load import load_critic
+    from revise_captions.critic.protocol import JudgeRequest
     from revise_captions.dcscore.units import VerifyTask
     from revise_captions.dcscore.verifiers import CriticVerifier
     from revise_captions.picturebook.oracle.truth import Truth, oracle
@@ -178,23 +205,28 @@ def _shares(*, balanced: bool) -> tuple[Floats, Floats, Floats, int, int]:
     captions = GraphDecomposer().decompose([item.text for item in items])
     tasks = [VerifyTask(i.image, caption) for i, caption in zip(items, captions, strict=True)]
     verdicts = CriticVerifier(critic).verify(tasks)
-    rows, unparsed, units = [], 0, 0
-    for item, caption, answers in zip(items, captions, verdicts, strict=True):
-        found = []
-        for unit, answer in zip(caption.units, answers, strict=True):
-            if not unit.descriptive or answer.p_correct is None:
-                continue
-            before = item.text[: caption.sentences[unit.sentence].start]
-            truth = oracle(item.scene, before, unit.text)
-            if truth in (Truth.TRUE, Truth.FALSE):
-                found.append((answer.p_correct >= critic.threshold, truth is Truth.TRUE))
-            else:
-                unparsed += 1
-        units += len(found)
-        if found:
-            rows.append((*np.mean(found, axis=0), len(item.text.split())))
-    said, true, words = np.array(rows, dtype=float).T
-    return said, true, words, unparsed, units
+    judged = critic.judge([JudgeRequest(item.image, item.text, item.spans) for item in items])
+    for item, caption, answers, whole in zip(items, captions, verdicts, judged, strict=True):
+        asked = [
+            (unit, answer)
+            for unit, answer in zip(caption.units, answers, strict=True)
+            if unit.descriptive and answer.p_correct is not None
+        ]
+        truths = [
+            oracle(item.scene, item.text[: caption.sentences[unit.sentence].start], unit.text)
+            for unit, _ in asked
+        ]
+        found = [
+            (bool(answer.correct), truth is Truth.TRUE)
+            for (_, answer), truth in zip(asked, truths, strict=True)
+            if truth in (Truth.TRUE, Truth.FALSE)
+        ]
+        said, true = np.mean(found, axis=0) if found else (np.nan, np.nan)
+        factual = [v.p_factual is None or v.p_factual >= critic.threshold for v in whole]
+        yield _Caption(
+            float(said), float(true), float(np.mean(factual)), float(np.mean(item.factual)),
+            len(item.text.split()), len(found), len(truths) - len(found),
+        )  # fmt: skip
 
 
 def _flickr8k(data: Path) -> Iterator[ReportedFigure]:
