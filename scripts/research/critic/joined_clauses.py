@@ -39,7 +39,7 @@ class Joined(NamedTuple):
     factual: bool
 
 
-class Fate(NamedTuple):
+class JoinedFate(NamedTuple):
     """What became of a joined sentence. `after`: its truth, None where it is gone; `cut`: a clause
     of it is gone."""
 
@@ -86,7 +86,7 @@ def _share(hits: Sequence[bool], asked: Sequence[Joined]) -> str:
     return f"{shown}{spread(found.low, found.high)}"
 
 
-def _fates(captions: Sequence[Item], *, by_clause: bool, reviser: str) -> Iterator[Fate]:
+def _fates(captions: Sequence[Item], *, by_clause: bool, reviser: str) -> Iterator[JoinedFate]:
     critic = load_paligemma("bundled", by_clause=by_clause)
     models = LoadedModels(critic, load_reviser(reviser), "")
     for item, draft in drafts(captions, models, RevisionSettings()):
@@ -94,7 +94,7 @@ def _fates(captions: Sequence[Item], *, by_clause: bool, reviser: str) -> Iterat
         text, ((_, after),) = truths_after(item, draft)
         wrong = label_of(sentence.verdict, critic.threshold) is Label.NONFACTUAL
         cut = after is not None and len(clauses(text)) < CLAUSES
-        yield Fate(bool(sentence.attempts) or wrong, after, cut)
+        yield JoinedFate(bool(sentence.attempts) or wrong, after, cut)
 
 
 def row(items: Sequence[Item], asked: Sequence[Joined], *, by_clause: bool, reviser: str) -> Row:
