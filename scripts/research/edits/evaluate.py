@@ -1,12 +1,12 @@
 """How well revisers mend what people changed, by how the rationale speaks.
 
-    python -m scripts.research.edits.evaluate DATA smollm2 [--reporting] [--json FILE]
+    python -m scripts.research.edits.evaluate DATA smollm2 [--reporting] [--strangers] [--json FILE]
 
 *right*: the right sentence, but for case and a full stop; *remainder*: what stands before and after
 the change is the sentence's, byte for byte; *passes, not right*: the guards let it through, and it
 is not the right sentence. Styles of rationales: `not` (“It is X, not Y.”), `wordings` (a dozen
 others; those of the reporting half were not read while the rules were made), and `statement`, the
-right sentence, which names nothing. 95 % intervals over images and documents.
+right sentence, which names nothing; with `--strangers`, `not` and those of `strangers`. 95 % intervals over images and documents.
 
 Nothing is chosen on the reporting half.
 """
@@ -26,6 +26,7 @@ from revise_captions.engines.model_spec import Placement
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.load import load_reviser
 from revise_captions.reviser.protocol import RewriteRequest
+from scripts.research.edits import strangers
 from scripts.research.edits.sets import DATA as WORDINGS
 from scripts.research.edits.sets import PersonEdit, read_edits
 from scripts.research.frame.figures import rows_as_table, share_of_hits, spread
@@ -49,6 +50,8 @@ class MendedEdit:
 
 def rationale_of(edit: PersonEdit, style: str, number: int, reporting: bool) -> str:
     """What a critic would say of an edit."""
+    if style in strangers.STYLES:
+        return strangers.rationale_of(edit, style, number, reporting)
     if style == "statement":
         return edit.right
     pool = WORDINGS["unheard" if reporting else "heard"] if style == "wordings" else []
@@ -119,14 +122,18 @@ def table(name: str, results: Sequence[MendedEdit]) -> Iterator[list[str]]:
 @click.argument("revisers", nargs=-1, required=True)
 @click.option("--reporting", is_flag=True, help="The half that nothing is chosen on.")
 @click.option("--each", default=30, show_default=True, help="Edits of each kind, at most.")
-@click.option("--style", "styles", multiple=True, default=STYLES, help="Of rationales; repeatable.")
+@click.option("--strangers", "others", is_flag=True, help="Other edits, in strangers' wordings.")
+@click.option("--style", "styles", multiple=True, help="Of rationales, all by default; repeatable.")
 @click.option("--dtype", default="auto", show_default=True, help="What models compute in.")
 @click.option("--json", "out", type=click.Path(path_type=Path), help="Write every rewrite here.")
 def main(
-    data: Path, revisers: tuple[str, ...], reporting: bool, each: int, styles: tuple[str, ...],
-    dtype: str, out: Path | None,
+    data: Path, revisers: tuple[str, ...], reporting: bool, each: int, others: bool,
+    styles: tuple[str, ...], dtype: str, out: Path | None,
 ) -> None:  # fmt: skip
-    edits = read_edits(data, reporting=reporting, each=each)
+    edits = (strangers.read_strangers if others else read_edits)(
+        data, reporting=reporting, each=each
+    )
+    styles = styles or (("not", *strangers.STYLES) if others else STYLES)
     head = ["reviser", "rationale", "edits", "n", "right", "remainder", "passes, not right"]
     rows, written = [head], []
     for name in revisers:

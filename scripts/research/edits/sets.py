@@ -88,18 +88,19 @@ def _all(folder: Path, flickr: bool) -> Iterator[PersonEdit]:
         for image, item in json.loads(path.read_text(encoding="utf-8")).items():
             by_image[f"flickr-{image}"] += item["ground_truth"]
     for source, texts in by_image.items():
-        yield from _pairs(source, list(dict.fromkeys(map(_written, texts))))
+        yield from pairs(source, list(dict.fromkeys(map(written, texts))))
     for source, text in _sentences(folder):
         yield from by_rule(source, text)
 
 
-def _written(text: str) -> str:
+def written(text: str) -> str:
     """A caption with a capital and a full stop, and no white space before marks."""
     plain = re.sub(r"\s+(?=[.,;:!?]|'s\b)", "", " ".join(text.split())).strip(" .")
     return f"{plain[:1].upper()}{plain[1:]}."
 
 
-def _pairs(source: str, texts: Sequence[str]) -> Iterator[PersonEdit]:
+def pairs(source: str, texts: Sequence[str]) -> Iterator[PersonEdit]:
+    """Of each two texts that differ in one place, the first corrected into the second."""
     for one, other in combinations(texts, 2):
         old, new = (text.rstrip(".").split() for text in (one, other))
         low = [[word.casefold() for word in words] for words in (old, new)]
@@ -129,6 +130,11 @@ def _sentences(folder: Path) -> Iterator[tuple[str, str]]:
     for sentence in read_sentences(folder):
         if sentence.source != "factual_sg":
             yield sentence.image, sentence.text
+    yield from treebank(folder)
+
+
+def treebank(folder: Path) -> Iterator[tuple[str, str]]:
+    """Sentences of 5 to 40 words of the English web treebank, with their documents."""
     for part in ("train", "dev", "test"):
         document = ""
         path = folder / "ud_english_ewt" / f"{part}.conllu"
