@@ -21,6 +21,9 @@ _VERBS = {"is": "are", "was": "were", "has": "have"}
 _OF_ONE = {many: one for one, many in _VERBS.items()}
 #: They lead up to what is right, and stand in the sentence already.
 _PLACES = frozenset(("at", "in", "on", "of", "to", "by"))
+_LEADS = _PLACES | frozenset(
+    "across along through from for with into onto near next behind under above over".split()  # noqa: SIM905
+)
 #: Words around a subject among which its quality stands.
 _NEAR = 4
 
@@ -105,7 +108,7 @@ def _fitted(right: str, span: Span, sentence: str, pair: NamedPair) -> tuple[str
             words = words[:-size]
             break
     words = _without_thing(words, inside, after)
-    if inside[0] not in _PLACES and _led_up_to(words) and not _same(words[1:], inside):
+    if inside[0] not in _LEADS and _led_up_to(words) and not _same(words[1:], inside):
         words = words[1:]
     shorter = len(words) < len(inside) and not (_counts(words) and _counts(inside))
     if shorter and pair.bare and not {word.casefold() for word in words} <= set(inside):

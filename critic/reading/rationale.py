@@ -14,10 +14,11 @@ import re
 from dataclasses import replace
 
 from revise_captions.critic.reading.absence import affirmed
+from revise_captions.critic.reading.alignment import fix_of_part, pairs_by_alignment, without_talk
 from revise_captions.critic.reading.faults import fault_of, read_faults, speaks_of
 from revise_captions.critic.reading.orders import without_orders
 from revise_captions.critic.reading.places import fix_of
-from revise_captions.critic.reading.statements import fixes_of_statement
+from revise_captions.critic.reading.statements import fixes_of_statement, nearest
 from revise_captions.critic.reading.wordings import pairs
 from revise_captions.records import ABSENCE, Complaint, Fix, Rationale, Span
 from revise_captions.text.sentences import split
@@ -68,14 +69,36 @@ def read(text: str, sentence: str, *, apart: bool = True) -> tuple[Complaint, ..
     short = apart and max(len(text), len(sentence)) <= _LONGEST
     if short and (whole := _whole(text, sentence)):
         return (Complaint(text, text, fixes=whole),)
-    found = read_faults(text, sentence, apart=apart)
-    if not short or not found:
+    if not short:
+        return read_faults(text, sentence, apart=apart)
+    found = _read_apart(text, sentence)
+    named = any(fix.certain for fault in found for fix in fault.fixes)
+    if not named and (fixes := _aligned(text, sentence)):
+        return (replace(fault_of(text, sentence), fixes=fixes),)
+    return found
+
+
+def _read_apart(text: str, sentence: str) -> tuple[Complaint, ...]:
+    """Faults, with the fixes that wordings name."""
+    found = read_faults(text, sentence)
+    if not found:
         return found
     named, rest = _named_in_sentences(without_orders(text), sentence)
     if not named:
         return _apart([_with_fix(fault, sentence) for fault in found])
     left = read_faults(rest, sentence) if speaks_of(sentence, rest) else ()
     return _apart([*named, *(_with_fix(fault, sentence) for fault in left)])
+
+
+def _aligned(text: str, sentence: str) -> tuple[Fix, ...]:
+    """Fixes of a rationale in no known wording, by what it has in common with the sentence."""
+    plain = without_orders(text)
+    for stated in without_talk(plain):
+        if part := fix_of_part(stated, sentence):
+            return (part,)
+    pairs_ = pairs_by_alignment(plain, sentence)
+    fix = next((fix for pair in pairs_ if (fix := fix_of(pair, sentence)) is not None), None)
+    return (fix,) if fix is not None and fix.certain else ()
 
 
 def _named_in_sentences(text: str, sentence: str) -> tuple[list[Complaint], str]:
@@ -126,7 +149,7 @@ def _whole(text: str, sentence: str) -> tuple[Fix, ...]:
     if there is not None:
         basis = "what is there, for what is denied"
         return (Fix(Span(0, len(sentence)), there, ABSENCE, basis=basis),)
-    return fixes_of_statement(text, sentence)
+    return fixes_of_statement(nearest(without_talk(text), sentence), sentence)
 
 
 def _with_fix(fault: Complaint, sentence: str) -> Complaint:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
+from revise_captions.critic.reading.kinds import KINDS
 from revise_captions.critic.reading.wordings import PRONOUNS
 from revise_captions.records import Fix, Span
 from revise_captions.text.content_words import content_keys, known_keys
@@ -62,11 +63,51 @@ def fixes_of_statement(text: str, sentence: str) -> tuple[Fix, ...]:
     codes = [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
     if any(max(j - i, m - k) > LONGEST for i, j, k, m in codes):
         return ()
+    if any(_is_cut(*code, len(old), len(new)) for code in codes):
+        return ()
     if any(k == m for _, _, k, m in codes) and shared < _SILENT * words[0]:
         return ()
+    codes = _plain_ones(codes, keys[0], keys[1])
     fixes = (_difference(body, text, old, new, code) for code in _apart(codes, len(old)))
     # "It is under the table." speaks of what the sentence calls a cup
     return tuple(fix for fix in fixes if not _refers(fix.span.of(body), fix.right))
+
+
+def nearest(stated: Iterable[str], sentence: str) -> str:
+    """Of several texts the one that has most of its words in common with a sentence."""
+    old = _keys(sentence)
+
+    def likeness(text: str) -> float:
+        return SequenceMatcher(None, old, _keys(text), False).ratio()
+
+    return max(dict.fromkeys(stated), key=likeness)
+
+
+def _keys(text: str) -> list[str]:
+    return [match[0].strip().casefold() for match in _TOKEN.finditer(text.strip().rstrip(_END))]
+
+
+def _is_cut(i: int, j: int, k: int, m: int, old: int, new: int) -> bool:
+    """Whether a statement begins later than the sentence, or ends sooner: then it is only a part,
+    and what it begins with may have nothing to do with what the sentence begins with."""
+    return 0 < m - k < j - i - 1 and ((i == 0 == k) or (j == old and m == new))
+
+
+def _plain_ones(
+    codes: Sequence[tuple[int, int, int, int]], old: Sequence[str], new: Sequence[str]
+) -> list[tuple[int, int, int, int]]:
+    """Of several differences those of counts, colors, negations and the like, and words more or
+    less: another word for the same thing is no difference."""
+    plain = [
+        code
+        for code in codes
+        if code[0] == code[1] or code[2] == code[3] or _is_kind(old, new, *code)
+    ]
+    return plain if 0 < len(plain) < len(codes) else list(codes)
+
+
+def _is_kind(old: Sequence[str], new: Sequence[str], i: int, j: int, k: int, m: int) -> bool:
+    return any(KINDS.search(" ".join(some)) is not None for some in (old[i:j], new[k:m]))
 
 
 def _refers(wrong: str, right: str) -> bool:

@@ -39,6 +39,7 @@ _RIGHT_LAST = (
     rf"(?:where |instead, )?(?:{_THE_TEXT} {_SAYS} )?{_W},? (?:it |this )?{_SHOULD} "
     rf"(?:be|say|read|have been) {_R}",
     rf"{_W} {_ARROW} {_R}",
+    rf"s/{_W}/{_R}/",
     rf"{_CHANGE} (?P<wrong>.+) (?:with|by|to|for|into) {_R}",  # "Change up to five to two."
     rf"{_CHANGE} {_W} (?:with|by|to|for|into) {_R}",
     rf"(?:use|put|read|write) {_R} (?:for|instead of|in place of) {_W}",
@@ -98,7 +99,10 @@ _PLAIN_TAIL = re.compile(
 _FINITE = re.compile(rf"\b(?:{_IS}|i|it|we|can|cannot|should)\b", re.IGNORECASE)
 PRONOUNS = frozenset(("it", "they", "he", "she", "this", "that", "these", "those", "there"))
 _WORD = re.compile(r"\w")
-_QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|‘([^’\n]+)’|(?<!\w)'([^'\n]+)'(?!\w)")
+_QUOTED = re.compile(
+    r"\"([^\"\n]+)\"|[“„]([^“”\n]+)[“”]|‘([^’\n]+)’|(?<!\w)'([^'\n]+)'(?!\w)|«([^»\n]+)»"
+    r"|\*+([^*\n]+)\*+|(?<!\w)_([^_\n]+)_(?!\w)|`([^`\n]+)`"
+)
 
 
 class NamedPair(NamedTuple):
@@ -155,7 +159,10 @@ def _in_quotes(text: str) -> Iterator[NamedPair]:
     ]
     if len(found) == 2:
         (one, first), (other, second) = found
-        denied = [re.search(r"\bnot $", text[:at]) is not None for at in (first, second)]
+        denied = [
+            re.search(r"\b(?:not|instead of|in place of|rather than) $", text[:at]) is not None
+            for at in (first, second)
+        ]
         for wrong, right, no in ((one, other, denied[1]), (other, one, denied[0])):
             if not no:
                 yield NamedPair(wrong, right, quoted=True)

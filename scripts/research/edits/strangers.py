@@ -171,6 +171,8 @@ def rationale_of(edit: PersonEdit, style: str, number: int, reporting: bool) -> 
     """What a stranger would say of an edit."""
     half = "unheard" if reporting else "heard"
     (wrong, right), *_ = edit.changes
+    if style == "not":
+        return f"It is {right}, not {wrong}."
     if style == "named":
         pool = DATA["named"][half]
         return _shown(pool[number % len(pool)].format(wrong=wrong, right=right))
