@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from revise_captions.critic.reading.faults import FRAME
-from revise_captions.critic.reading.kinds import BOUND, CLASSES
+from revise_captions.critic.reading.kinds import BOUND, CLASSES, KINDS
 from revise_captions.critic.reading.wordings import NamedPair
 from revise_captions.records import Fix, Span
 from revise_captions.text.content_words import FUNCTION_WORDS, content_keys, known_keys
@@ -31,7 +31,7 @@ TALK = (
     | FRAME
     | frozenset(
         """
-    absent accuracy accurate accurately accordingly again although anywhere appear appearing
+    absent accuracy because since accurate accurately accordingly again although anywhere appear appearing
     appears apparently asserts author basically believes better caption's captions careful carefully
     case certain certainly change changed check claim claimed claiming claims clear clearly close
     closer color colour comparing concerning confused confuses confusing contain contained
@@ -57,6 +57,10 @@ TALK = (
     """.split()
     )
 )
+#: Of these, nouns that may also be what is seen, unless they follow one of those.
+_NOUNS = frozenset("picture photo image figure place text word view scene part point".split())
+_DETERMINED = frozenset("the this that these given in whole entire of ground no".split())
+_ARTICLES, _JOINTS = frozenset(("a", "an", "the", "and", "or")), frozenset(("and", "or"))
 _WORD = re.compile(r"\w+(?:[’'.,:/-]\w+)*%?|[^\w\s]")
 _LEAST, _MOST, _GAP = 3, 16, 5
 #: What says that one thing stands for another.
@@ -79,20 +83,28 @@ def pairs_by_alignment(text: str, sentence: str) -> Iterator[NamedPair]:
             old = [phrase for phrase in found if _stands(phrase, sentence)]
             new = [phrase for phrase in found if phrase not in old]
             short, long = sorted(old, key=len) if len(old) == 2 else ("", "")
-            if len(old) == 1 == len(new):
+            if len(old) == 1 == len(new) and (_says(new[0]) or KINDS.search(old[0])):
                 yield NamedPair(old[0], new[0])
             elif short and not new and _stands(short, long):
                 yield NamedPair(long, short)
     yield from _by_class(text, sentence)
 
 
+def _says(words: str) -> bool:
+    return any(word.casefold() not in _PARTS for word in words.split())
+
+
 def _runs(text: str) -> Iterator[list[str]]:
     """Runs of words that are not talk."""
     run: list[str] = []
+    before = ""
     for match in [*_WORD.finditer(text), None]:
         word = match[0] if match else "."
         bound = word == "than" and run[-1:] and run[-1] in ("more", "less", "fewer")
         talk = word.casefold() in TALK or word.endswith(("n't", "n’t"))
+        if word.casefold() in _NOUNS and before not in _DETERMINED:
+            talk = False  # "I see a picture hanging there."
+        before = word.casefold()
         if word[0].isalnum() and (bound or not talk):
             run.append(word)
         elif run:
@@ -104,7 +116,7 @@ def _parted(run: list[str], sentence: str) -> list[list[str]]:
     """A run as one, or its beginning, which the sentence has, and what a joint parts from it."""
     if not _stands(" ".join(run), sentence):
         for end in range(len(run) - 2, 0, -1):
-            joined = run[end] in ("with", "for", "to", "by", "as", "and")
+            joined = run[end] in ("with", "for", "to")
             head = [word for word in run[:end] if word not in _PARTS]
             if joined and _stands(" ".join(run[:end]), sentence) and (head or end > 1):
                 return [run[:end], run[end + 1 :]]
@@ -112,7 +124,8 @@ def _parted(run: list[str], sentence: str) -> list[list[str]]:
 
 
 def _whole(run: list[str]) -> str:
-    return " ".join(run)
+    start, end = int(run[0] in _JOINTS), len(run) - (run[-1] in _JOINTS)
+    return " ".join(run[start:end]) if set(run) - _ARTICLES else ""
 
 
 def _trimmed(run: list[str]) -> str:
@@ -138,16 +151,30 @@ def _by_class(text: str, sentence: str) -> Iterator[NamedPair]:
         return
     for members in CLASSES:
         said, told = (list(members.finditer(one)) for one in (sentence, text))
-        if len(said) != 1 or len(told) != 1 or said[0][0].casefold() == told[0][0].casefold():
+        if len(told) != 1:
             continue
         rest = text[: told[0].start()] + " . " + text[told[0].end() :]
         known = known_keys(sentence)
-        if all(word in TALK or keys & known for word, keys in content_keys(rest)):
+        if any(word not in TALK and not keys & known for word, keys in content_keys(rest)):
+            continue
+        if len(said) > 1:
+            said = [one for one in said if _belongs(one, sentence, told[0][0], rest)]
+        if len(said) == 1 and said[0][0].casefold() != told[0][0].casefold():
             wrong, right = said[0][0], told[0][0]
             bound = re.match(rf"{BOUND} ", wrong, re.IGNORECASE)
             if bound and not re.match(rf"{BOUND} ", right, re.IGNORECASE):
                 wrong = wrong[bound.end() :]
             yield NamedPair(wrong, right)
+
+
+def _belongs(place: re.Match[str], sentence: str, told: str, rest: str) -> bool:
+    """Whether one of several counts or colors is of what a rationale speaks of, or has a word in
+    common with what it says instead."""
+    after = " ".join(re.findall(r"[\w’'-]+", sentence[place.end() :])[:2])
+    spoken = {key for word, keys in content_keys(rest) if word not in TALK for key in keys}
+    return bool(known_keys(after) & spoken) or bool(
+        set(place[0].casefold().split()) & set(told.casefold().split())
+    )
 
 
 def fix_of_part(text: str, sentence: str) -> Fix | None:

@@ -12,6 +12,10 @@ BOUND = (
     r"(?:at least|at most|(?:no )?more than|less than|(?:no )?fewer than|about|around|roughly"
     r"|approximately|nearly|almost|exactly|over|under|up to|close to|just)"
 )
+_UNIT = (
+    "feet|foot|inch(?:es)?|(?:centi|kilo|milli)?met(?:er|re)s?|miles?|yards?|pounds?|kilograms?|tons"
+    "|seconds?|minutes?|hours?|days?|weeks?|months?|years?|percent|degrees?|dollars?|euros?|cents?"
+)
 _COLOR = (
     r"(?:red|orange|yellow|green|blue|purple|violet|pink|brown|black|white|gr[ae]y|beige|tan|silver"
     r"|gold(?:en)?|maroon|turquoise|teal|navy)"
@@ -21,7 +25,8 @@ _MONTH = "january february march april june july august september october novemb
 CLASSES = tuple(
     re.compile(rf"\b(?:{pattern})(?!\w)", re.IGNORECASE)
     for pattern in (
-        rf"(?<![\w])(?:{BOUND} )?{_COUNT}",
+        rf"(?:{BOUND} )?{_COUNT}[ -](?:{_UNIT})",
+        rf"(?:{BOUND} )?{_COUNT}",
         rf"{_COLOR}(?:(?:, {_COLOR})*,? and {_COLOR})?",
         r"\d?\d[:.]\d\d(?: ?[ap]\.?m\b)?|\d?\d ?[ap]\.?m\b",
         "morning|afternoon|evening|night|noon|midday|midnight|sunset|sunrise|dusk|dawn"

@@ -31,6 +31,8 @@ _SPEAKS = re.compile(
 )
 _TRULY = re.compile(r"\b(?:actually|really|in fact|in reality|clearly),? ", re.IGNORECASE)
 _END = " .;!"
+#: A statement that ends so is a part of one.
+_DANGLING = frozenset(("a", "an", "the", "of", "and", "with", "his", "her", "its", "their"))
 
 
 def fixes_of_statement(text: str, sentence: str) -> tuple[Fix, ...]:
@@ -63,7 +65,7 @@ def fixes_of_statement(text: str, sentence: str) -> tuple[Fix, ...]:
     codes = [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
     if any(max(j - i, m - k) > LONGEST for i, j, k, m in codes):
         return ()
-    if any(_is_cut(*code, len(old), len(new)) for code in codes):
+    if keys[1][-1] in _DANGLING or any(_is_cut(*code, len(old), len(new)) for code in codes):
         return ()
     if any(k == m for _, _, k, m in codes) and shared < _SILENT * words[0]:
         return ()

@@ -146,6 +146,8 @@ def pairs(text: str) -> Iterator[NamedPair]:
             continue
         if words := re.search(r"(\w+)$", wrong):  # "a wooden one"
             right = re.sub(r"\bones?$", words[0], right) if " " in right else right
+        if right.casefold() in ("wrong", "incorrect", "false", "correct", "not"):
+            continue  # "A is wrong: B is right."
         named = _WORD.search(wrong) and wrong.casefold() not in PRONOUNS
         if named and _WORD.search(right) and not _JOINED.search(f"{wrong}\n{right}"):
             yield NamedPair(wrong, right, subject, exact, bare=first and said == right)
