@@ -31,7 +31,7 @@ TALK = (
     | FRAME
     | frozenset(
         """
-    absent accuracy because since accurate accurately accordingly again although anywhere appear appearing
+    like hard rest number agree agrees matches individual absent accuracy because since accurate accurately accordingly again although anywhere appear appearing
     appears apparently asserts author basically believes better caption's captions careful carefully
     case certain certainly change changed check claim claimed claiming claims clear clearly close
     closer color colour comparing concerning confused confuses confusing contain contained
@@ -62,12 +62,23 @@ _NOUNS = frozenset("picture photo image figure place text word view scene part p
 _DETERMINED = frozenset("the this that these given in whole entire of ground no".split())
 _ARTICLES, _JOINTS = frozenset(("a", "an", "the", "and", "or")), frozenset(("and", "or"))
 _WORD = re.compile(r"\w+(?:[’'.,:/-]\w+)*%?|[^\w\s]")
-_LEAST, _MOST, _GAP = 3, 16, 5
-#: What says that one thing stands for another.
-_EXCHANGES = re.compile(
-    r"\b(?:not?|wrong|incorrect\w*|inaccurate|false\w*|mistake\w*|should|must|ought|replace|instead"
-    r"|rather|actual(?:ly)?|in fact|correct\w*|error|confused|contrary|turns out|truth|yet|place"
-    r"|expected|while|although|though|whereas|whilst|but|swap|read)\b|n['’]t\b|->|=>|→",
+_LEAST, _MOST, _GAP, _NEAR = 3, 16, 5, 3
+#: What says that some of the words that follow or precede are wrong; that they are the caption's,
+#: and that others are to be said.
+_WRONG = re.compile(
+    r"\b(?:not?|never|nope|wrong\w*|incorrect\w*|inaccurat\w*|false\w*|mistak\w*|instead|rather than"
+    r"|replace\w*|swap|substitute|confus\w*|contrary|err\w*|hallucinat\w*|in place of|exchange"
+    r"|mis\w+s|off)\b|n['’]t\b|->|=>|→",
+    re.IGNORECASE,
+)
+_SAID = re.compile(
+    r"\b(?:describe[sd]?|described as|caption|text|description|author|writer|wrote|phrase|word(?:s|ing)?"
+    r"|says?|states?|mentions?|speaks? of|expect)\b",
+    re.IGNORECASE,
+)
+_MENDS = re.compile(
+    r"\b(?:should|must|ought|but|yet|however|actually|in fact|turns? out|though|although|while"
+    r"|whereas|truth|reality|want)\b",
     re.IGNORECASE,
 )
 _DENIES = re.compile(r"\b(?:not?|never|none|nothing|without|instead|rather)\b|n['’]t\b", re.I)
@@ -76,22 +87,44 @@ _DENIES = re.compile(r"\b(?:not?|never|none|nothing|without|instead|rather)\b|n[
 def pairs_by_alignment(text: str, sentence: str) -> Iterator[NamedPair]:
     """Wrong and right words of a rationale, the likeliest reading first; none where it is open
     which they are."""
-    if _EXCHANGES.search(text):
+    text = _ASIDE.sub("", text)
+    if _WRONG.search(text) or (_SAID.search(text) and _MENDS.search(text)):
         runs = [part for run in _runs(text) for part in _parted(run, sentence)]
         for trim in (_whole, _trimmed):
             found = list(dict.fromkeys(filter(None, map(trim, runs))))
             old = [phrase for phrase in found if _stands(phrase, sentence)]
             new = [phrase for phrase in found if phrase not in old]
             short, long = sorted(old, key=len) if len(old) == 2 else ("", "")
-            if len(old) == 1 == len(new) and (_says(new[0]) or KINDS.search(old[0])):
+            if len(old) == 1 == len(new) and _is_exchange(old[0], new[0], text, sentence):
                 yield NamedPair(old[0], new[0])
             elif short and not new and _stands(short, long):
                 yield NamedPair(long, short)
     yield from _by_class(text, sentence)
 
 
-def _says(words: str) -> bool:
-    return any(word.casefold() not in _PARTS for word in words.split())
+def _is_exchange(old: str, new: str, text: str, sentence: str) -> bool:
+    """Whether two phrases may stand for each other: the second says something new, and is not said
+    of the first as its quality ("The lines are wavy.")."""
+    said = known_keys(old)
+    keys = [keys for _, keys in content_keys(new) if not keys & said]
+    known = sum(bool(keys_ & known_keys(sentence)) for keys_ in keys)
+    beside = any(word.casefold() in said for word in new.split())
+    if 2 * known > len(keys) or not (keys or beside or KINDS.search(old)):
+        return False
+    quality = (
+        rf"{re.escape(old)}\W{{0,2}} (?:{_IS})(?: (?:really|actually|in fact|clearly|rather))?,? "
+    )
+    return re.search(quality + re.escape(new), text, re.IGNORECASE) is None
+
+
+#: Said before or beside a claim, of which it says nothing.
+_ASIDE = re.compile(
+    r"^\W*(?:no|nope|wrong|error|incorrect)\b[,.:;!]\s*|\b(?:in|on|at) one (?:point|place|detail)\b"
+    r"|\bone (?:thing|detail|point):",
+    re.IGNORECASE,
+)
+_COPULAS = frozenset("is are was were looks look appears".split())
+_IS = "is|are|was|were|looks?|appears?|should be|must be|ought to be"
 
 
 def _runs(text: str) -> Iterator[list[str]]:
@@ -124,8 +157,11 @@ def _parted(run: list[str], sentence: str) -> list[list[str]]:
 
 
 def _whole(run: list[str]) -> str:
-    start, end = int(run[0] in _JOINTS), len(run) - (run[-1] in _JOINTS)
-    return " ".join(run[start:end]) if set(run) - _ARTICLES else ""
+    start, end = int(run[0] in (*_JOINTS, "for", "of")), len(run) - (run[-1] in _JOINTS)
+    joins = not any(word.casefold() not in _PARTS for word in run)
+    return (
+        "" if joins and _ARTICLES & {word.casefold() for word in run} else " ".join(run[start:end])
+    )
 
 
 def _trimmed(run: list[str]) -> str:
@@ -157,8 +193,7 @@ def _by_class(text: str, sentence: str) -> Iterator[NamedPair]:
         known = known_keys(sentence)
         if any(word not in TALK and not keys & known for word, keys in content_keys(rest)):
             continue
-        if len(said) > 1:
-            said = [one for one in said if _belongs(one, sentence, told[0][0], rest)]
+        said = [one for one in said if _belongs(one, sentence, told[0][0], rest, len(said) == 1)]
         if len(said) == 1 and said[0][0].casefold() != told[0][0].casefold():
             wrong, right = said[0][0], told[0][0]
             bound = re.match(rf"{BOUND} ", wrong, re.IGNORECASE)
@@ -167,14 +202,22 @@ def _by_class(text: str, sentence: str) -> Iterator[NamedPair]:
             yield NamedPair(wrong, right)
 
 
-def _belongs(place: re.Match[str], sentence: str, told: str, rest: str) -> bool:
-    """Whether one of several counts or colors is of what a rationale speaks of, or has a word in
-    common with what it says instead."""
-    after = " ".join(re.findall(r"[\w’'-]+", sentence[place.end() :])[:2])
-    spoken = {key for word, keys in content_keys(rest) if word not in TALK for key in keys}
-    return bool(known_keys(after) & spoken) or bool(
-        set(place[0].casefold().split()) & set(told.casefold().split())
+def _belongs(place: re.Match[str], sentence: str, told: str, rest: str, alone: bool) -> bool:
+    """Whether a count or color is of all that a rationale speaks of; one of several is so only
+    where that is something, or has a word in common with what is said instead."""
+    before, after = (
+        re.findall(r"[\w’'-]+", part)
+        for part in (sentence[: place.start()], sentence[place.end() :])
     )
+    spoken = [keys for word, keys in content_keys(rest) if word not in TALK]
+    near = known_keys(" ".join((*before[-_NEAR:], *after[:_NEAR])))
+    if any(not keys & near for keys in spoken):
+        return False
+    own = known_keys(" ".join(after[:2]))
+    if _COPULAS & set(before[-2:]):
+        own |= known_keys(" ".join(before[-2 * _NEAR :]))
+    same = set(place[0].casefold().split()) & set(told.casefold().split())
+    return any(keys & own for keys in spoken) or (alone and not spoken) or bool(same)
 
 
 def fix_of_part(text: str, sentence: str) -> Fix | None:
@@ -232,11 +275,11 @@ def _ends(old: Sequence[str], at: int, new: Sequence[str], taken: int) -> int:
 def without_talk(text: str) -> Iterator[str]:
     """What a rationale may state: itself, what it quotes, and itself without the talk around."""
     yield text
-    for match in _QUOTED.finditer(text):
-        yield match[1].strip(" …")
+    if not _WRONG.search(_QUOTED.sub("", text)):  # “a red hat” is made up
+        yield from (match[1].strip(" …") for match in _QUOTED.finditer(text))
     heads = [0, *(match.end() for match in _HEAD.finditer(text)), len(text)]
     tails = [*(match.start() for match in re.finditer(r",\s", text)), len(text)]
-    heads = [end for end in heads if _only_talks(text[:end])]
+    heads = [end for end in heads if _only_talks(text[:end]) and not _DOUBTS.search(text[:end])]
     tails = [start for start in tails if _only_talks(text[start:])]
     for head in heads:
         yield from (text[head:tail].strip(" …") for tail in tails if head < tail)
@@ -244,6 +287,9 @@ def without_talk(text: str) -> Iterator[str]:
 
 _QUOTED = re.compile(r"[\"“„«‘'*_`]([^\"“”„«»*_`]{8,})[\"”“»’'*_`]")
 _HEAD = re.compile(r"[:,;.!?–—-]\s+|\b(?:that|be|is|see|like|says?|read)\s+", re.IGNORECASE)
+
+
+_DOUBTS = re.compile(r"\b(?:not|none|nothing|never|no \w+)\b|n['’]t\b", re.IGNORECASE)
 
 
 def _only_talks(text: str) -> bool:

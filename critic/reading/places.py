@@ -9,6 +9,7 @@ from revise_captions.records import Fix, Span
 from revise_captions.text.content_words import content_keys
 
 _ARTICLES = frozenset(("a", "an", "the"))
+_DETERMINERS = frozenset(("some", "any", "no", "his", "her", "its", "their", "this", "that"))
 _ONE = frozenset(("a", "an", "one", "single", "another", "each", "every"))
 _MANY = frozenset(
     "two three four five six seven eight nine ten eleven twelve several many some few".split()  # noqa: SIM905
@@ -154,6 +155,7 @@ def _takes_no_article(
     if inside[0] in _ARTICLES or words[0].casefold() not in _ARTICLES or _same(words[1:], inside):
         return False
     near = {word.casefold() for word in before[-3:]} & _ARTICLES
+    near |= {word.casefold() for word in before[-1:]} & _DETERMINERS
     return words[0].casefold() == "the" or bool(near) or _first(pair.wrong) in _ARTICLES
 
 
@@ -207,6 +209,6 @@ def _number(words: str) -> bool | None:
 def _cased(right: str, span: Span, sentence: str) -> str:
     """In the middle of a sentence without the capital that a rationale begins with."""
     wrong = span.of(sentence)
-    if wrong[:1].islower() and right[:1].isupper() and right[1:2].islower() and span.start:
+    if wrong[:1].islower() and re.match(r"[A-Z](?:[a-z]| )", right) and span.start:
         return right[0].lower() + right[1:] if not wrong.istitle() else right
     return right

@@ -24,7 +24,7 @@ from revise_captions.records import ABSENCE, Complaint, Fix, Rationale, Span
 from revise_captions.text.sentences import split
 
 #: Of all that is read here; part of the signature.
-VERSION = "reading/1"
+VERSION = "reading/2"
 #: What makes words a clause of their own, and not the end of a list.
 _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|has|have|do|does|should|must|can|cannot|shows?|says?|see|change|replace)\b"

@@ -82,7 +82,11 @@ def nearest(stated: Iterable[str], sentence: str) -> str:
     def likeness(text: str) -> float:
         return SequenceMatcher(None, old, _keys(text), False).ratio()
 
-    return max(dict.fromkeys(stated), key=likeness)
+    def is_part(text: str) -> bool:
+        return " ".join(_keys(text)) in " ".join(old)
+
+    whole, *parts = dict.fromkeys(stated)
+    return max([whole, *(part for part in parts if not is_part(part))], key=likeness)
 
 
 def _keys(text: str) -> list[str]:
