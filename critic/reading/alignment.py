@@ -26,37 +26,36 @@ _PARTS = frozenset(
     "its their my your our being there".split()
 ) - {"there"}
 #: Words for captions, for seeing, and for being right or wrong.
-TALK = (
-    (FUNCTION_WORDS - _PARTS)
-    | FRAME
-    | frozenset(
-        """
-    like hard rest number agree agrees matches individual absent accuracy because since accurate accurately accordingly again although anywhere appear appearing
-    appears apparently asserts author basically believes better caption's captions careful carefully
-    case certain certainly change changed check claim claimed claiming claims clear clearly close
-    closer color colour comparing concerning confused confuses confusing contain contained
-    containing contrary correctly count counted counting critic deduce definitely depict depicted
-    depicting depicts described description's detail detailed details display displayed displays
-    element else entry err erroneous erroneously everything evident evidently exact examination
-    examined examining except exist expect expected fact factual factually falsely feature features
-    figure find fine fix found given going ground hallucinates hmm however i'd i'm image's images
-    imprecise inaccurately inaccuracy incorrectly indeed indicate indicated indicates inspecting
-    inspection instead invented isn issue it'd it's judging just listed literally look looked looking
-    looks loosely matter mean means meant mischaracterized misdescribed misidentified misidentifies
-    misreads misrepresents misses missing misstated misstates mistaken mistakenly mistakes mostly
-    must named namely need needs nope nowhere observe observed obviously off oops otherwise ought
-    pardon phrase phrasing photos pictured pictures place plainly please possibly precise precisely
-    presence present presented presumably probable problem proper properly put puts quite rather read
-    reader reading reads real reality really refers replace replaced report reported represent
-    represented represents respectively revealed reveals rightly said saying seem seemingly seems
-    sees show showing shown shows simply single slightly so sorry speak speaking speaks specified
-    specifically spelled stand stands state stated states still strictly substitute suppose supposed
-    sure swap take taken takes talk talks term than that's then there's thing think though thought
-    time total truly truth truthfully turn turned turns typo upon use used using view viewed visible
-    visibly want wants whereas wording write writer writes written wrongly wrote yes yet
+_TALK = frozenset(
+    """
+    absent accordingly accuracy accurate accurately again agree agrees although anywhere
+    apparently appear appearing appears asserts author basically because believes better caption's
+    captions careful carefully case certain certainly change changed check claim claimed claiming
+    claims clear clearly close closer color colour comparing concerning confused confuses
+    confusing contain contained containing contrary correctly count counted counting critic deduce
+    definitely depict depicted depicting depicts described description's detail detailed details
+    display displayed displays element else entry err erroneous erroneously everything evident
+    evidently exact examination examined examining except exist expect expected fact factual
+    factually falsely feature features figure find fine fix found get given going got ground
+    hallucinates hard hmm however i'd i'm image's images imprecise inaccuracy inaccurately
+    incorrectly indeed indicate indicated indicates individual inspecting inspection instead
+    invented isn issue it'd it's judging just like listed literally look looked looking looks
+    loosely matches matter mean means meant mischaracterized misdescribed misidentified
+    misidentifies misreads misrepresents misses missing misstated misstates mistaken mistakenly
+    mistakes mostly must named namely need needs nope nowhere number observe observed obviously
+    off only oops otherwise ought pardon photos phrase phrasing pictured pictures place plainly
+    please possibly precise precisely presence present presented presumably probable problem
+    proper properly put puts quite rather read reader reading reads real reality really refers
+    replace replaced report reported represent represented represents respectively rest revealed
+    reveals rightly said saying seem seemingly seems sees show showing shown shows simply since
+    single slightly so sorry speak speaking speaks specifically specified spelled stand stands
+    state stated states still strictly substitute suppose supposed sure swap take taken takes talk
+    talks term than that's then there's thing think though thought time total truly truth
+    truthfully turn turned turns typo upon use used using view viewed visible visibly want wants
+    whereas wording write writer writes written wrongly wrote yes yet
     """.split()
-    )
 )
+TALK = (FUNCTION_WORDS - _PARTS) | (FRAME - {"one"}) | _TALK
 #: Of these, nouns that may also be what is seen, unless they follow one of those.
 _NOUNS = frozenset("picture photo image figure place text word view scene part point".split())
 _DETERMINED = frozenset("the this that these given in whole entire of ground no".split())
@@ -66,14 +65,15 @@ _LEAST, _MOST, _GAP, _NEAR = 3, 16, 5, 3
 #: What says that some of the words that follow or precede are wrong; that they are the caption's,
 #: and that others are to be said.
 _WRONG = re.compile(
-    r"\b(?:not?|never|nope|wrong\w*|incorrect\w*|inaccurat\w*|false\w*|mistak\w*|instead|rather than"
-    r"|replace\w*|swap|substitute|confus\w*|contrary|err\w*|hallucinat\w*|in place of|exchange"
+    r"\b(?:not?|never|nope|wrong\w*|incorrect\w*|inaccurat\w*|false\w*|mistak\w*"
+    r"|instead|rather than|replace\w*|swap|substitute|confus\w*|contrary|err\w*|hallucinat\w*"
+    r"|in place of|exchange"
     r"|mis\w+s|off)\b|n['’]t\b|->|=>|→",
     re.IGNORECASE,
 )
 _SAID = re.compile(
-    r"\b(?:describe[sd]?|described as|caption|text|description|author|writer|wrote|phrase|word(?:s|ing)?"
-    r"|says?|states?|mentions?|speaks? of|expect)\b",
+    r"\b(?:describe[sd]?|described as|caption|text|description|author|writer|wrote|phrase"
+    r"|word(?:s|ing)?|says?|states?|mentions?|speaks? of|expect)\b",
     re.IGNORECASE,
 )
 _MENDS = re.compile(
@@ -96,7 +96,7 @@ def pairs_by_alignment(text: str, sentence: str) -> Iterator[NamedPair]:
             new = [phrase for phrase in found if phrase not in old]
             short, long = sorted(old, key=len) if len(old) == 2 else ("", "")
             if len(old) == 1 == len(new) and _is_exchange(old[0], new[0], text, sentence):
-                yield NamedPair(old[0], new[0])
+                yield NamedPair(old[0], new[0], bare=bool(KINDS.search(new[0])))
             elif short and not new and _stands(short, long):
                 yield NamedPair(long, short)
     yield from _by_class(text, sentence)
@@ -120,7 +120,7 @@ def _is_exchange(old: str, new: str, text: str, sentence: str) -> bool:
 #: Said before or beside a claim, of which it says nothing.
 _ASIDE = re.compile(
     r"^\W*(?:no|nope|wrong|error|incorrect)\b[,.:;!]\s*|\b(?:in|on|at) one (?:point|place|detail)\b"
-    r"|\bone (?:thing|detail|point):",
+    r"|\bone (?:thing|detail|point):|\bone (?=(?:can|could|might|should|would|sees?|finds?)\b)",
     re.IGNORECASE,
 )
 _COPULAS = frozenset("is are was were looks look appears".split())
@@ -183,8 +183,8 @@ def _stands(words: str, text: str) -> bool:
 
 
 def _by_class(text: str, sentence: str) -> Iterator[NamedPair]:
-    if _DENIES.search(text):
-        return
+    if _DENIES.search(text) or re.search(r"[\"“”„«»]", text):
+        return  # what is quoted is named
     for members in CLASSES:
         said, told = (list(members.finditer(one)) for one in (sentence, text))
         if len(told) != 1:
@@ -229,9 +229,9 @@ def fix_of_part(text: str, sentence: str) -> Fix | None:
     found = [
         (before + after, a + before - b, a, b, before, after)
         for a in range(len(old))
-        if 0 < (before := _shared(keys[0][a:], keys[1]))
+        if (before := _shared(keys[0][a:], keys[1])) > 0
         for b in range(a + before, min(len(old), a + before + _GAP + 1))
-        if 0 < (after := _ends(keys[0], b, keys[1], before))
+        if (after := _ends(keys[0], b, keys[1], before)) > 0
     ]
     found.sort(reverse=True)
     if not found or (len(found) > 1 and found[0][:2] == found[1][:2]):

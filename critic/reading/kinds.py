@@ -20,7 +20,7 @@ _COLOR = (
     r"(?:red|orange|yellow|green|blue|purple|violet|pink|brown|black|white|gr[ae]y|beige|tan|silver"
     r"|gold(?:en)?|maroon|turquoise|teal|navy)"
 )
-_MONTH = "january february march april june july august september october november december".split()
+_MONTH = "january|february|march|april|june|july|august|september|october|november|december"
 #: Closed classes: of one of them a sentence that has a single member means that one.
 CLASSES = tuple(
     re.compile(rf"\b(?:{pattern})(?!\w)", re.IGNORECASE)
@@ -33,7 +33,7 @@ CLASSES = tuple(
         "|daytime|nighttime",
         "(?:mon|tues|wednes|thurs|fri|satur|sun)day",
         "spring|summer|autumn|fall|winter",
-        "|".join(_MONTH),
+        _MONTH,
     )
 )
 _PLACE = "left|right|above|below|under|behind|in front|inside|outside|top|bottom|middle|center"

@@ -2,7 +2,8 @@
 
     “red” should be “blue”            the quoted words of the sentence, by the quoted ones
     The car is blue, not red.         and a dozen other wordings (`wordings`)
-    The blue car is parked.           the sentence itself, but for what is wrong in it
+    The blue car is parked.           the sentence itself, or a part of it, but for what is wrong
+    Oops: blue; no red to be seen.    what it shares with the sentence, in any wording (`alignment`)
     There is a dog, but no lamp.      what is there, for a sentence that denies it
 
 What no wording names stays in words, fault by fault, for a language model.
@@ -98,7 +99,8 @@ def _aligned(text: str, sentence: str) -> tuple[Fix, ...]:
             return (part,)
     pairs_ = pairs_by_alignment(plain, sentence)
     fix = next((fix for pair in pairs_ if (fix := fix_of(pair, sentence)) is not None), None)
-    return (fix,) if fix is not None and fix.certain else ()
+    basis = "the rationale and the sentence have the other words in common"
+    return (replace(fix, basis=basis),) if fix is not None and fix.certain else ()
 
 
 def _named_in_sentences(text: str, sentence: str) -> tuple[list[Complaint], str]:

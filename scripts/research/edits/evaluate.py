@@ -6,7 +6,8 @@
 the change is the sentence's, byte for byte; *passes, not right*: the guards let it through, and it
 is not the right sentence. Styles of rationales: `not` (“It is X, not Y.”), `wordings` (a dozen
 others; those of the reporting half were not read while the rules were made), and `statement`, the
-right sentence, which names nothing; with `--strangers`, `not` and those of `strangers`. 95 % intervals over images and documents.
+right sentence, which names nothing; with `--strangers`, `not` and those of `strangers`. 95 %
+intervals over images and documents.
 
 Nothing is chosen on the reporting half.
 """

@@ -32,7 +32,8 @@ _ANY = {kind: "|".join(map(re.escape, words)) for kind, words in WORDS.items()}
 _NUMBER = rf"(?:{_ANY['numbers']}|\d+(?:[.,]\d+)*%?)"
 _FINDERS = {
     "bound": rf"(?:{_ANY['bounds']}) {_NUMBER}",
-    "time": rf"\d?\d[:.]\d\d(?: ?[ap]\.?m)?|\d\d?(?: ?[ap]\.?m)|{_ANY['days']}|{_ANY['seasons']}|{_ANY['weekdays']}",
+    "time": rf"\d?\d[:.]\d\d(?: ?[ap]\.?m)?|\d\d?(?: ?[ap]\.?m)|{_ANY['days']}"
+    rf"|{_ANY['seasons']}|{_ANY['weekdays']}",
     "unit": rf"{_NUMBER}[ -](?:{_ANY['units']})",
     "list": rf"(?:{_ANY['colors']})(?:, (?:{_ANY['colors']}))*,? and (?:{_ANY['colors']})",
     "number": _NUMBER,

@@ -1,0 +1,84 @@
+"""Rationales in wordings that no rule knows, read by what they have in common with the sentence."""
+
+import pytest
+
+from revise_captions.charts.claims.edits import with_fixes
+from revise_captions.critic.reading.rationale import with_named_fixes
+
+SENTENCE = "At least six men carry a red and white canoe along the shore at noon."
+
+
+def mended(text, sentence=SENTENCE):
+    found = with_named_fixes(text, sentence).fixes
+    return with_fixes(sentence, [fix for fix in found if fix.certain])
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong", "right"),
+    [
+        ("Hallucinated detail: «canoe». Ground truth: «kayak».", "canoe", "kayak"),
+        ("Upon inspection, the canoe turns out to be wrong: a kayak.", "canoe", "kayak"),
+        ("Contrary to the text, the photo has a kayak where it says a canoe.", "canoe", "kayak"),
+        ("s/canoe/kayak/", "canoe", "kayak"),
+        ("Use `kayak` in place of `canoe`.", "canoe", "kayak"),
+        ("I don't see six men. I see four men.", "six", "four"),
+        ("One would expect at least six, yet there are about four.", "At least six", "About four"),
+        ("The author probably confused along the shore with across the bay.",
+         "along the shore", "across the bay"),
+    ],
+)  # fmt: skip
+def test_words_that_the_sentence_has_are_exchanged_for_those_it_has_not(text, wrong, right):
+    assert mended(text) == SENTENCE.replace(wrong, right)
+
+
+@pytest.mark.parametrize(
+    "lead", ["", "Should be: ", "In truth, ", "Going by the photo, ", "The image shows this: "]
+)
+def test_talk_around_a_right_sentence_is_not_put_in(lead):
+    right = SENTENCE.replace("noon", "dusk")
+    assert mended(f"{lead}{right}") == right
+    assert mended(f"A correct caption would be “{right}”") == right
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong", "right"),
+    [
+        ("It's “… canoe along the beach at noon …”", "shore", "beach"),
+        ("Color is off; should be red and black.", "red and white", "red and black"),
+        ("Count is off; I get five.", "six", "five"),
+        ("There are only four men.", "six", "four"),
+        ("The canoe looks green to me.", "red and white", "green"),
+        ("It appears to be dawn.", "noon", "dawn"),
+    ],
+)
+def test_a_part_or_a_kind_of_the_sentence_says_what_is_meant(text, wrong, right):
+    assert mended(text) == SENTENCE.replace(wrong, right)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The description contains an error: «along the shore» is speculation.",
+        "The text is wrong in one point: there is no evidence for “at noon”.",
+        "It looks like no canoe can be seen.",
+        "Not a hint of men. The rest is fine.",
+        "The men should be happy.",
+        "The shore is green.",  # and not the canoe
+        "There are two dogs.",
+        "No, a kayak along the.",
+    ],
+)
+def test_what_is_only_denied_or_said_of_something_else_gives_none(text):
+    assert mended(text) == SENTENCE
+
+
+def test_of_several_colors_the_one_of_the_thing_is_meant():
+    sentence = "A man in a brown coat and a red hat waits."
+    assert mended("The hat is green.", sentence) == sentence.replace("red", "green")
+    assert mended("The color is green.", sentence) == sentence
+
+
+def test_another_word_for_the_same_thing_is_no_difference_beside_a_count():
+    sentence = "Two dogs run towards a truck near the old farm."
+    text = "Three dogs run towards a lorry near the old farm."
+    assert mended(text, sentence) == "Three dogs run towards a truck near the old farm."
