@@ -175,6 +175,8 @@ def test_a_circle_is_found():
 CROWDED = {
     "critic": "what each critic shares: loading by name, cards, profiles, panels, prompts; the "
     "critics of more than a module have rooms of their own",
+    "critic/charts": "one critic whole: what it sees of a chart and of a caption's structure, its "
+    "evidence, its rationales, and which of its fixes are certain",
     "src/revise_captions/dcscore": "a metric whole: what takes captions apart, verifies, matches, "
     "scores and shows their units, and its command and options",
 }
