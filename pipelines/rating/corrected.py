@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
@@ -40,7 +41,9 @@ def corrected(
     for expert, known in errors.items():
         if known is None:
             continue
-        for name, records, found in _of_expert(rated, expert, known, replicates):
+        # captioners are compared on the same images: of another kind, all would be off alike
+        alone = replace(known, elsewhere=None)
+        for name, records, found in _of_expert(rated, expert, alone, replicates):
             judged[name] += records
             parts.setdefault(name, []).append(found)
     shares = {}
