@@ -65,7 +65,7 @@ def fixes_of_statement(text: str, sentence: str) -> tuple[Fix, ...]:
     codes = [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
     if any(max(j - i, m - k) > LONGEST for i, j, k, m in codes):
         return ()
-    if keys[1][-1] in _DANGLING or any(_is_cut(*code, len(old), len(new)) for code in codes):
+    if keys[1][-1] in _DANGLING or any(_is_cut(code, *keys) for code in codes):
         return ()
     if any(k == m for _, _, k, m in codes) and shared < _SILENT * words[0]:
         return ()
@@ -93,10 +93,12 @@ def _keys(text: str) -> list[str]:
     return [match[0].strip().casefold() for match in _TOKEN.finditer(text.strip().rstrip(_END))]
 
 
-def _is_cut(i: int, j: int, k: int, m: int, old: int, new: int) -> bool:
+def _is_cut(code: Sequence[int], old: Sequence[str], new: Sequence[str]) -> bool:
     """Whether a statement begins later than the sentence, or ends sooner: then it is only a part,
     and what it begins with may have nothing to do with what the sentence begins with."""
-    return 0 < m - k < j - i - 1 and ((i == 0 == k) or (j == old and m == new))
+    i, j, k, m = code
+    edge = (i == 0 == k) or (j == len(old) and m == len(new))
+    return edge and 0 < m - k < j - i - 1 and not PRONOUNS.issuperset(new[k:m])
 
 
 def _plain_ones(
