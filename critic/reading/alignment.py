@@ -124,6 +124,7 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 _COPULAS = frozenset("is are was were looks look appears".split())
+_HAS = "is|are|was|were|does|do|did|has|have|can"
 _IS = "is|are|was|were|looks?|appears?|should be|must be|ought to be"
 
 

@@ -20,7 +20,7 @@ from revise_captions.critic.reading.faults import fault_of, read_faults, speaks_
 from revise_captions.critic.reading.orders import without_orders
 from revise_captions.critic.reading.places import fix_of
 from revise_captions.critic.reading.statements import fixes_of_statement, nearest
-from revise_captions.critic.reading.wordings import pairs
+from revise_captions.critic.reading.wordings import PRONOUNS, pairs
 from revise_captions.records import ABSENCE, Complaint, Fix, Rationale, Span
 from revise_captions.text.sentences import split
 
@@ -151,7 +151,10 @@ def _whole(text: str, sentence: str) -> tuple[Fix, ...]:
     if there is not None:
         basis = "what is there, for what is denied"
         return (Fix(Span(0, len(sentence)), there, ABSENCE, basis=basis),)
-    return fixes_of_statement(nearest(without_talk(text), sentence), sentence)
+    fixes = fixes_of_statement(nearest(without_talk(text), sentence), sentence)
+    # "It is on the left." is no talk before "on the left"
+    refers = text.split(" ", 1)[0].casefold() in PRONOUNS
+    return fixes_of_statement(text, sentence) if refers and not fixes else fixes
 
 
 def _with_fix(fault: Complaint, sentence: str) -> Complaint:
