@@ -111,6 +111,15 @@ def _is_exchange(old: str, new: str, text: str, sentence: str) -> bool:
     beside = any(word.casefold() in said for word in new.split())
     if 2 * known > len(keys) or not (keys or beside or KINDS.search(old)):
         return False
+    if new.split()[-1].casefold() in _NOUNS and " " in new:
+        return False  # "a night scene", for "day"
+    subject = (
+        rf"(?:the|his|her|its|their) [\w ]*?\b(?:{_HAS})\b(?! (?:a mistake|wrong|incorrect|false))"
+    )
+    if match := re.match(subject, text, re.IGNORECASE):
+        said_of = match[0].casefold()
+        if any(said_of.startswith(one.casefold()) for one in (old, new)):
+            return False  # "The girl does not have a red hat."
     quality = (
         rf"{re.escape(old)}\W{{0,2}} (?:{_IS})(?: (?:really|actually|in fact|clearly|rather))?,? "
     )

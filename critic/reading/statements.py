@@ -115,6 +115,8 @@ def _plain_ones(
 
 
 def _is_kind(old: Sequence[str], new: Sequence[str], i: int, j: int, k: int, m: int) -> bool:
+    if k < m and PRONOUNS.issuperset(new[k:m]):
+        return False  # "it", for "the bird on the left"
     return any(KINDS.search(" ".join(some)) is not None for some in (old[i:j], new[k:m]))
 
 
