@@ -53,18 +53,26 @@ def known_errors(
     card = next((one for one in read_cards() if one.is_of(settings)), None)
     if card is not None:
         same = of_reviser(card.reviser, settings)
-        return MeasuredSentences.read(card.sentences).rates(threshold, card.origin, same)
+        own = MeasuredSentences.read(card.sentences).rates(threshold, card.origin, same)
+        return _widened(own, card.elsewhere, threshold, same)
     calibration = _card_of(settings, critic, adapter)
     if calibration is None:
         return None
     if stored := calibration.get("measured"):
         same = of_reviser(calibration.get("reviser") or {}, settings)
         own = MeasuredSentences.read(stored).rates(threshold, "the critic's card", same)
-        if own is None or (other := calibration.get("elsewhere")) is None:
-            return own
-        rates = MeasuredSentences.read(other["sentences"]).rates(threshold, other["origin"], same)
-        return replace(own, elsewhere=rates)
+        return _widened(own, calibration.get("elsewhere"), threshold, same)
     return rates_of_curve(calibration, threshold)
+
+
+def _widened(
+    own: ErrorRates | None, other: Mapping[str, Any] | None, threshold: float, same_reviser: bool
+) -> ErrorRates | None:
+    """Error rates with those of captions of another kind, where a card has them."""
+    if own is None or other is None:
+        return own
+    found = MeasuredSentences.read(other["sentences"])
+    return replace(own, elsewhere=found.rates(threshold, other["origin"], same_reviser))
 
 
 def expect_profile(settings: Mapping[str, str], profile: Path) -> None:

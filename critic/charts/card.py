@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,15 @@ class ChartCard:
         reviser: The settings of the reviser of the rewrites.
         sentences: As `profile.MeasuredSentences.as_json`.
         origin: What they are, in words.
+        elsewhere: `origin` and `sentences` of captions of another kind; None where nobody measured
+            them. Corrected shares widen their intervals by it.
     """
 
     critic: Mapping[str, str]
     reviser: Mapping[str, str]
     sentences: Mapping[str, Any]
     origin: str
+    elsewhere: Mapping[str, Any] | None = None
 
     def is_of(self, settings: Mapping[str, str]) -> bool:
         """Whether it is the card of the critic with these settings; in what number format its
@@ -55,8 +58,7 @@ def with_card(cards: tuple[ChartCard, ...], card: ChartCard) -> str:
     kind = card.critic["language"] == "none"
     kept = [one for one in cards if (one.critic["language"] == "none") is not kind]
     rows = [
-        {"critic": dict(one.critic), "reviser": dict(one.reviser), "origin": one.origin,
-         "sentences": dict(one.sentences)}
+        asdict(one)
         for one in sorted([*kept, card], key=lambda one: one.critic["language"] != "none")
-    ]  # fmt: skip
+    ]
     return json.dumps(rows, separators=(",", ":")) + "\n"

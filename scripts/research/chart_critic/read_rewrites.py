@@ -54,10 +54,7 @@ from scripts.research.frame.report import ROOT, write_option
 
 READ = Path(__file__).with_name("rewrites_read.jsonl")
 RIGHT, PARTLY, WRONG = "right", "partly", "wrong"
-ORIGIN = (
-    "a part of CHOCOLATE's development half, on which the rules were chosen (of today's models' "
-    "wrong sentences more pass, and then these shares are up to 0.2 too high)"
-)
+ORIGIN = "CHOCOLATE's development half, on which the rules were chosen"
 #: (start, end, right) of each fix.
 FixKey = tuple[tuple[int, int, str], ...]
 Verdicts = Mapping[tuple[str, int, FixKey], tuple[str, ...]]
