@@ -42,7 +42,9 @@ def command_lines(text: str) -> list[str]:
 
 
 def options(of) -> set[str]:
-    names = {name for parameter in of.params for name in parameter.opts}
+    names = {
+        name for parameter in of.params for name in (*parameter.opts, *parameter.secondary_opts)
+    }
     if isinstance(of, click.Group):
         context = click.Context(of)
         inner = (of.get_command(context, name) for name in of.list_commands(context))

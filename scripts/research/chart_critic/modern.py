@@ -1,8 +1,8 @@
 """The chart critic on captions as today's vision-language models write them, mostly right.
 
-    python -m scripts.research.chart_critic.modern DIR --readings read.jsonl --write
+    python -m scripts.research.chart_critic.modern read.jsonl --write
 
-DIR is CHOCOLATE as published, whose development half's images are captioned in
+The readings are those of `measure`; images of CHOCOLATE's development half are captioned in
 `modern_captions.jsonl`: by us, each image in sight, before the code that checks claims was. Half of
 the captions are Markdown. `[[right|wrong|kind]]` marks what models get wrong in the way they do.
 Each caption is corrected twice as a run corrects it: with all marks wrong, which is half of its
