@@ -123,7 +123,7 @@ def check_unit(
     if len(told) != 1 or not values:
         return []
     (unit,) = told
-    found = []
+    checks = []
     for one in said:
         own = one.unit.strip().lower()
         off = one.scale / SCALES[unit]
@@ -133,5 +133,5 @@ def check_unit(
         rationale = f"The chart counts in {unit}s: {one.value:g} {unit}, not {one.said}."
         start = sentence.index(own, one.digits_end) if own in sentence[one.digits_end :] else -1
         edits = edit(start, start + len(own), unit) if start >= 0 else ()
-        found.append(ChartCheck(ChartClaim.UNIT, ClaimOutcome.FALSE, 9.0, rationale, (), edits))
-    return found
+        checks.append(ChartCheck(ChartClaim.UNIT, ClaimOutcome.FALSE, 9.0, rationale, (), edits))
+    return checks
