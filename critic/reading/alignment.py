@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from revise_captions.critic.reading.faults import FRAME
-from revise_captions.critic.reading.kinds import BOUND, CLASSES, KINDS
+from revise_captions.critic.reading.kinds import BOUND, CLASSES, COUNT, KINDS
 from revise_captions.critic.reading.wordings import NamedPair
 from revise_captions.records import Fix, Span
 from revise_captions.text.content_words import FUNCTION_WORDS, content_keys, known_keys
@@ -61,6 +61,7 @@ _NOUNS = frozenset("picture photo image figure place text word view scene part p
 _DETERMINED = frozenset("the this that these given in whole entire of ground no".split())
 _ARTICLES, _JOINTS = frozenset(("a", "an", "the", "and", "or")), frozenset(("and", "or"))
 _WORD = re.compile(r"\w+(?:[’'.,:/-]\w+)*%?|[^\w\s]")
+_COUNT = re.compile(COUNT, re.IGNORECASE)
 _LEAST, _MOST, _GAP, _NEAR = 3, 16, 5, 3
 #: What says that some of the words that follow or precede are wrong; that they are the caption's,
 #: and that others are to be said.
@@ -167,6 +168,8 @@ def _parted(run: list[str], sentence: str) -> list[list[str]]:
 
 
 def _whole(run: list[str]) -> str:
+    if len(run) > 2 and run[-1] == "one" and run[0] in ("a", "an", "the"):
+        return " ".join(run[1:-1])  # "a blue one": what the sentence has a word for is blue
     start, end = int(run[0] in (*_JOINTS, "for", "of")), len(run) - (run[-1] in _JOINTS)
     joins = not any(word.casefold() not in _PARTS for word in run)
     return (
@@ -258,6 +261,12 @@ def fix_of_part(text: str, sentence: str) -> Fix | None:
         if not gap and (before < 2 or after < 2 or not content):
             return None
         before -= 1
+    if gap and b > a + before and keys[1][before] == "only":  # it stresses what is right
+        before, a = before + 1, a - 1
+    if before == len(new) - after:
+        return None
+    if _COUNT.fullmatch(old[a + before][0]) and _COUNT.fullmatch(new[before][0]):
+        b = min(b, a + len(new) - after)  # it may be silent of a quality
     span = Span(old[a + before].start(), old[b - 1].end())
     right = text[new[before].start() : new[len(new) - after - 1].end()]
     if span.of(sentence).casefold() == right.casefold():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_COUNT = (
+COUNT = (
     r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty"
     r"|dozens|hundreds|(?<![\w.,:/-])\$?\d+(?:[.,]\d+)*%?(?![\w:/]))"
 )
@@ -25,8 +25,8 @@ _MONTH = "january|february|march|april|june|july|august|september|october|novemb
 CLASSES = tuple(
     re.compile(rf"\b(?:{pattern})(?!\w)", re.IGNORECASE)
     for pattern in (
-        rf"(?:{BOUND} )?{_COUNT}[ -](?:{_UNIT})",
-        rf"(?:{BOUND} )?{_COUNT}",
+        rf"(?:{BOUND} )?{COUNT}[ -](?:{_UNIT})",
+        rf"(?:{BOUND} )?{COUNT}",
         rf"{_COLOR}(?:(?:, {_COLOR})*,? and {_COLOR})?",
         r"\d?\d[:.]\d\d(?: ?[ap]\.?m\b)?|\d?\d ?[ap]\.?m\b",
         "morning|afternoon|evening|night|noon|midday|midnight|sunset|sunrise|dusk|dawn"

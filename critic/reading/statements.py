@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
-from revise_captions.critic.reading.kinds import KINDS
+from revise_captions.critic.reading.kinds import COUNT, KINDS
 from revise_captions.critic.reading.wordings import PRONOUNS
 from revise_captions.records import Fix, Span
 from revise_captions.text.content_words import content_keys, known_keys
@@ -33,6 +33,8 @@ _TRULY = re.compile(r"\b(?:actually|really|in fact|in reality|clearly),? ", re.I
 _END = " .;!"
 #: A statement that ends so is a part of one.
 _DANGLING = frozenset(("a", "an", "the", "of", "and", "with", "his", "her", "its", "their"))
+
+_COUNT = re.compile(COUNT, re.IGNORECASE)
 
 
 def fixes_of_statement(text: str, sentence: str) -> tuple[Fix, ...]:
@@ -69,7 +71,7 @@ def fixes_of_statement(text: str, sentence: str) -> tuple[Fix, ...]:
         return ()
     if any(k == m for _, _, k, m in codes) and shared < _SILENT * words[0]:
         return ()
-    codes = _plain_ones(codes, keys[0], keys[1])
+    codes = [_of_counts(*code, *keys) for code in _plain_ones(codes, keys[0], keys[1])]
     fixes = (_difference(body, text, old, new, code) for code in _apart(codes, len(old)))
     # "It is under the table." speaks of what the sentence calls a cup
     return tuple(fix for fix in fixes if not _refers(fix.span.of(body), fix.right))
@@ -112,6 +114,18 @@ def _plain_ones(
         if code[0] == code[1] or code[2] == code[3] or _is_kind(old, new, *code)
     ]
     return plain if 0 < len(plain) < len(codes) else list(codes)
+
+
+def _of_counts(
+    i: int, j: int, k: int, m: int, old: Sequence[str], new: Sequence[str]
+) -> tuple[int, int, int, int]:
+    """A difference; of two counts without what stands behind the one ("there are only two dogs", of
+    three brown dogs): a statement may be silent of a quality, and "only" stresses what it says."""
+    if i < j and k < m:
+        stressed = k + (new[k] == "only" and m - k > 1)
+        if _COUNT.fullmatch(old[i]) and _COUNT.fullmatch(new[stressed]):
+            return i, min(j, i + m - stressed), stressed, m
+    return i, j, k, m
 
 
 def _is_kind(old: Sequence[str], new: Sequence[str], i: int, j: int, k: int, m: int) -> bool:

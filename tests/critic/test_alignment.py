@@ -82,3 +82,20 @@ def test_another_word_for_the_same_thing_is_no_difference_beside_a_count():
     sentence = "Two dogs run towards a truck near the old farm."
     text = "Three dogs run towards a lorry near the old farm."
     assert mended(text, sentence) == "Three dogs run towards a truck near the old farm."
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("The sentence is wrong: there are only 2 dogs", "There are 2 brown dogs."),
+        ("there are two dogs", "There are two brown dogs."),
+        ("There are two black dogs.", "There are two black dogs."),
+    ],
+)
+def test_a_statement_of_a_count_may_be_silent_of_a_quality(text, right):
+    assert mended(text, "There are three brown dogs.") == right
+
+
+def test_one_stands_for_a_thing_and_is_not_put_in():
+    text = "In the image, there is no wooden thing, but a broken one."
+    assert mended(text, "It is wooden.") == "It is broken."

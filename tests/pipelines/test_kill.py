@@ -63,7 +63,7 @@ def test_killed_at_random_moments(folder, kills):
     assert status == 0
     assert results(folder, "alone") == expected
     killed = hit = finished = 0
-    while killed < kills:
+    while killed < kills or finished < 2:
         name = f"k{finished}"
         journal, out = folder / f"{name}.jsonl.journal", folder / f"{name}.jsonl"
         arguments = ["in.jsonl", out.name, "--report", f"{name}.html", "--resume"]
@@ -80,7 +80,6 @@ def test_killed_at_random_moments(folder, kills):
         finished += 1
     runs.close()
     assert hit >= kills // 2  # of runs that had something to lose
-    assert finished >= 2
 
 
 def test_a_resumed_run_judges_nothing_twice(folder):
