@@ -223,7 +223,8 @@ def card_of(
     known: Verdicts,
     critic: ChartCritic,
 ) -> ChartCard:
-    """What is known of the critic: each sentence, and each rewrite that a run writes."""
+    """What is known of the critic: each sentence, and each rewrite that a run writes; and what
+    `modern` put onto its card."""
     images = {name: k for k, name in enumerate(dict.fromkeys(one.image for one in every))}
     rows = [(images[one.image], one.p, not one.erroneous) for one in every]
     written = [
@@ -233,13 +234,14 @@ def card_of(
         if (found := is_right(one, known)) is not None
     ]
     image, p, factual = zip(*rows, *written, strict=True)
+    before = next((one.elsewhere for one in read_cards() if one.is_of(critic.settings)), None)
     sentences = MeasuredSentences(
         np.array(image), np.array(p), np.array(factual),
         np.arange(len(image)) >= len(rows), np.ones(len(image)),
     )  # fmt: skip
     return ChartCard(
         {key: critic.settings[key] for key in DECIDING}, FixReviser().settings,
-        sentences.as_json(), ORIGIN,
+        sentences.as_json(), ORIGIN, before,
     )  # fmt: skip
 
 
