@@ -17,24 +17,37 @@ from rapidfuzz import fuzz
 
 from revise_captions.charts.ocr import TextLine
 from revise_captions.critic.text.alignment import Alignment, Folded, Piece, align, fold
-from revise_captions.critic.text.differences import Substitution, changed, is_beyond, substitutions
+from revise_captions.critic.text.differences import (
+    Substitution,
+    at_ends,
+    changed,
+    is_beyond,
+    substitutions,
+)
 from revise_captions.critic.text.spotting import Odds, evidence, is_spottable
 from revise_captions.records import Box, Span
 
-#: How sure an OCR has to be of a line, on average of its letters, for its words to be written.
-SURE = 0.96
+#: How sure an OCR has to be of a line, on average of its letters, to have read it; and for a fix to
+#: write its words.
+SURE, WRITTEN = 0.96, 0.98
 #: By how much it must prefer what it reads to what is quoted, as a difference of natural
-#: logarithms; and where it is less sure of the line.
-LEAST_MARGIN, UNSURE_MARGIN = 9.0, 15.0
+#: logarithms; where they differ in a line's first or last letter alone, which something may hide in
+#: part; and where it is less sure of the line.
+LEAST_MARGIN, END_MARGIN, UNSURE_MARGIN = 9.0, 12.0, 15.0
 #: Of words none of which stands in the line as quoted, this share of letters may differ.
 MOST_OFF = 0.34
+#: Words are written where no more than this share of their quote's letters differs: beside a word
+#: that stands, and without one.
+BESIDE, APART = 0.6, 0.25
 #: Fewer letters than these are found everywhere; and of those of a longer quote.
 LEAST_LETTERS, LEAST_APART = 3, 5
-#: Words are nowhere in an image if it is this far from them, per letter (`spotting.evidence`), and
+#: Words are nowhere in an image if log P is no more than this per letter (`spotting.evidence`), and
 #: if they have so many letters; and a whole quote if a word has.
-NOWHERE, LEAST_MISSED, LONG = -2.4, 5, 4
+NOWHERE, LEAST_MISSED, LONG = -3.0, 5, 4
 #: A word beside others of its quote is not missed where a line is so much like it, in percent.
 ALIKE = 65.0
+#: A line in the place of words is they themselves, cut or garbled, if it is so much like them.
+SAME = 80.0
 #: What is read with less is doubtful.
 DOUBTFUL = 0.9
 
@@ -113,10 +126,13 @@ def check(quote: str, seen: ImageText, stated: bool = True) -> QuoteCheck:
         absent = stated and _is_absent(quote, said, read, seen)
         return QuoteCheck(QuoteOutcome.REFUTED) if absent else _UNREADABLE
     alone = not (near and _other_ways(quote, texts, near, found))
+    beside = any(not piece.cost or _stands(piece, said, read) for piece in found.pieces)
+    most = (BESIDE if beside else APART) * len(said.letters)
+    clear = alone and found.cost <= max(1, most)
     differences: tuple[Difference, ...] = ()
     if alone or any(_stands(piece, said, read) for piece in near):
         differences = tuple(
-            replace(one, clear=one.clear and alone)
+            replace(one, clear=one.clear and clear)
             for piece in off
             for one in (
                 _in_line(piece, quote, seen)
@@ -162,25 +178,32 @@ def _other_ways(quote: str, texts: Sequence[str], near: Sequence[Piece], found: 
 def _in_line(piece: Piece, quote: str, seen: ImageText) -> list[Difference]:
     """How words differ from the line that they are aligned to, as far as that is sure."""
     assert piece.line is not None
-    line = seen.lines[piece.line]
+    line, said = seen.lines[piece.line], fold(quote)
+    text = said.letters[said.starts[piece.words[0]] : said.starts[piece.words[1]]]
+    cut, longer = at_ends(text, fold(line.text), piece.window)
     return [
-        Difference(one.span, one.right, line.box, _is_clear(one, line))
+        Difference(one.span, one.right, line.box, not longer and _is_clear(one, line))
         for one in substitutions(quote, line.text, piece)
-        if _is_sure(line, changed(quote, line.text, piece, one), seen)
+        if _is_sure(
+            line,
+            changed(quote, line.text, piece, one),
+            seen,
+            END_MARGIN if cut else LEAST_MARGIN,
+        )
     ]
 
 
 def _is_clear(one: Substitution, line: TextLine) -> bool:
     """Whether words may be written: well read, as many as the quote's, and without accents."""
-    return one.clear and line.score >= SURE and one.right.isascii()
+    return one.clear and line.score >= WRITTEN and one.right.isascii()
 
 
-def _is_sure(line: TextLine, ways: Sequence[str], seen: ImageText) -> bool:
+def _is_sure(line: TextLine, ways: Sequence[str], seen: ImageText, margin: float) -> bool:
     """Whether the OCR is sure that a line reads as it does, and in none of other ways."""
     if not ways or line.score < DOUBTFUL:
         return False
     own, *others = seen.likelihoods(line, [line.text, *ways])
-    return own - max(others) >= (LEAST_MARGIN if line.score >= SURE else UNSURE_MARGIN)
+    return own - max(others) >= (margin if line.score >= SURE else UNSURE_MARGIN)
 
 
 def _in_the_place(piece: Piece, found: Alignment, quote: str, seen: ImageText) -> list[Difference]:
@@ -208,7 +231,9 @@ def _in_the_place(piece: Piece, found: Alignment, quote: str, seen: ImageText) -
     if len(places) != 1 or len(fold(places[0].text).letters) < LEAST_LETTERS:
         return []
     line = places[0]
-    if line.score < SURE or not _is_sure(line, [span.of(quote)], seen):
+    if fuzz.ratio(fold(line.text).letters, said.letters[first:last]) >= SAME:
+        return []  # the words themselves, cut or garbled
+    if not _is_sure(line, [span.of(quote)], seen, LEAST_MARGIN):
         return []
     clear = len(fold(line.text).words) == piece.words[1] - piece.words[0] and line.text.isascii()
     return [Difference(span, line.text, line.box, clear)]

@@ -48,6 +48,25 @@ def is_beyond(text: str, line: Folded, window: tuple[int, int]) -> bool:
     )
 
 
+def at_ends(text: str, line: Folded, window: tuple[int, int]) -> tuple[bool, bool]:
+    """Whether words differ from a line in nothing but its first or its last letter, which something
+    may hide in part; and whether they go on where it ends.
+
+    Args:
+        text: The words, folded.
+        line: The line.
+        window: Where in it they are aligned, half-open.
+    """
+    end = len(line.letters)
+    over, first_or_last = [], []
+    for op in Levenshtein.opcodes(line.letters[slice(*window)], text):
+        low, high = window[0] + op.src_start, window[0] + op.src_end
+        if op.tag != "equal":
+            over.append(op.tag == "insert" and low in (0, end))
+            first_or_last.append(over[-1] or (low < high and (high <= 1 or low >= end - 1)))
+    return all(first_or_last), any(over)
+
+
 def changed(quote: str, line: str, piece: Piece, one: Substitution) -> list[str]:
     """The line as it would be read if words of the quote were right: in each case of letters, with
     its spaces and without; [] where letters with accents differ, which OCRs mistake with

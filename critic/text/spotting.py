@@ -1,9 +1,8 @@
 """Whether words may stand in an image, however badly the OCR reads them: keyword spotting.
 
 The recognizer says for each step along a crop how likely each character is. Words are looked for at
-any place of it (Viterbi over CTC's states, Graves et al. 2006), and what is asked for is not how
-likely they are, but by how much less likely than what the recognizer reads there instead. So a crop
-that may be anything speaks against no word, and one that is clear speaks against all others.
+any place of it (Viterbi over CTC's states, Graves et al. 2006). A word that is read, and misread in
+a letter or two, is likely at some place; of one that is nowhere, most letters are unlikely in all.
 """
 
 from __future__ import annotations
@@ -52,8 +51,7 @@ def is_spottable(letters: str) -> bool:
 
 
 def evidence(words: Sequence[str], seen: Iterable[Odds]) -> float:
-    """How near an image comes to words, per letter: 0 where each is read somewhere, and below it
-    the mean difference of log-odds to what is read instead, at the best place of each word.
+    """How likely words are somewhere in an image: log P of each at its best place, per letter.
 
     Args:
         words: Folded; each at least a letter.
@@ -64,14 +62,13 @@ def evidence(words: Sequence[str], seen: Iterable[Odds]) -> float:
 
 
 def _spotted(word: str, odds: Odds) -> float:
-    """The log-odds of a word against what is read, at its best place in a crop."""
-    against = odds - odds.max(axis=1, keepdims=True)
+    """log P of a word at its best place in a crop."""
     states = np.full(2 * len(word) - 1, _SILENT)  # letters, and between them a blank
     states[::2] = [_PLACES[letter] for letter in word]
     skips = np.zeros(len(states), dtype=bool)  # two letters that differ need no blank
     skips[2::2] = states[2::2] != states[:-2:2]
     best, reached = -np.inf, np.full(len(states), -np.inf)
-    for step in against[:, states]:
+    for step in odds[:, states]:
         before = reached.copy()
         before[1:] = np.maximum(before[1:], reached[:-1])
         before[2:] = np.where(skips[2:], np.maximum(before[2:], reached[:-2]), before[2:])
