@@ -132,7 +132,7 @@ def check(quote: str, seen: ImageText, stated: bool = True) -> QuoteCheck:
     differences: tuple[Difference, ...] = ()
     if alone or any(_stands(piece, said, read) for piece in near):
         differences = tuple(
-            replace(one, clear=one.clear and clear)
+            replace(one, clear=one.clear and clear and not _is_elsewhere(one.span.of(quote), read))
             for piece in off
             for one in (
                 _in_line(piece, quote, seen)
@@ -166,6 +166,12 @@ def _stands(piece: Piece, said: Folded, read: Sequence[Folded]) -> bool:
     words = {said.letters[a:b] for a, b in said.words[slice(*piece.words)]}
     line = read[piece.line]
     return any(line.letters[a:b] in words for a, b in line.words if b - a >= LEAST_LETTERS)
+
+
+def _is_elsewhere(words: str, read: Sequence[Folded]) -> bool:
+    """Whether some of the words that differ are in the image: nobody knows which text is meant."""
+    said, known = fold(words), {line.letters[a:b] for line in read for a, b in line.words}
+    return any(said.letters[a:b] in known for a, b in said.words if b - a >= LEAST_LETTERS)
 
 
 def _other_ways(quote: str, texts: Sequence[str], near: Sequence[Piece], found: Alignment) -> bool:
