@@ -113,13 +113,15 @@ _UNREADABLE = QuoteCheck(QuoteOutcome.UNREADABLE)
 
 
 def check(quote: str, seen: ImageText, stated: bool = True) -> QuoteCheck:
-    """Decides a quote, of at least one letter or digit; one of which nothing is found only where it
-    is `stated` that it is written in the image."""
+    """Decides a quote, of at least one letter or digit; one of which little is found only where it
+    is `stated` that it is written in the image, word for word."""
     texts = [line.text for line in seen.lines]
     said, read = fold(quote), [fold(text) for text in texts]
     found = align(quote, texts)
     if not found.cost:
         return QuoteCheck(QuoteOutcome.BORNE_OUT)
+    if not stated and found.cost > max(1, MOST_OFF * len(said.letters)):
+        return _UNREADABLE  # it may be what something is called, or be in other words
     off = [piece for piece in found.pieces if piece.cost]
     near = [piece for piece in off if _comparable(piece, said, read)]
     if not near and len(off) == len(found.pieces):

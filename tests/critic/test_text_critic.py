@@ -216,6 +216,16 @@ def test_words_that_are_nowhere_are_refuted_without_a_fix(quote: str):
     assert check(quote, image, stated=False).outcome is QuoteOutcome.UNREADABLE
 
 
+def test_a_quote_in_other_words_is_refuted_only_where_it_is_said_to_be_written():
+    said, page = (
+        "Democracy is the best form of government",
+        seen("Democratic leaners who", "future"),
+    )
+    assert check(said, page, stated=False).outcome is QuoteOutcome.UNREADABLE
+    assert check(said, page).outcome is QuoteOutcome.REFUTED
+    assert check("Democratic leamers who", page, stated=False).outcome is QuoteOutcome.REFUTED
+
+
 @pytest.mark.parametrize(
     ("word", "least", "most"),
     [
