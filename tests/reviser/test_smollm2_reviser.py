@@ -153,7 +153,7 @@ class Replacing(BundledReviser):
         return [
             "" if "gone" in r.rationale
             else "The lamp is on." if "tree" in r.rationale
-            else r.sentence.replace(*("red", "blue") if "blue" in r.rationale else ("old", "new"))
+            else r.sentence.replace(*("red", "blue") if "blu" in r.rationale else ("old", "new"))
             for r in requests
         ]  # fmt: skip
 
@@ -163,7 +163,7 @@ def test_faults_are_mended_one_by_one_in_rounds_of_all_requests() -> None:
     both = "The car is blue, not red. The tree is dead. It is new, not old."
     requests = [
         asked(sentence, both),
-        asked(sentence, "The car is blue."),
+        asked(sentence, "The car looks bluish."),
         asked(sentence, "The tree is gone. The car is blue."),
         asked(sentence, both, ("A failed one.",)),
         asked(sentence, "The lamp is off."),
@@ -172,7 +172,9 @@ def test_faults_are_mended_one_by_one_in_rounds_of_all_requests() -> None:
     assert reviser.rewrite(requests) == [
         "A blue car and a new tree.", "A blue car and an old tree.", "", "The lamp is on.", None,
     ]  # fmt: skip
-    assert reviser.asked == [["The tree is dead.", "The car is blue.", "The tree is gone.", both]]
+    assert reviser.asked == [
+        ["The tree is dead.", "The car looks bluish.", "The tree is gone.", both]
+    ]
 
 
 class Scripted(BundledReviser):
