@@ -64,7 +64,7 @@ def judged(rows: list[dict[str, Any]]) -> dict[At, tuple[str, float]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedServer:
     """What came out of a model: ids in their order, rewrites, and verdicts where it judged."""
 
     ids: list[str]
@@ -72,12 +72,12 @@ class Checked:
     verdicts: dict[At, tuple[str, float]]
 
 
-def checked(out: Path) -> Checked:
+def checked(out: Path) -> CheckedServer:
     rows = rows_of(out)
-    return Checked([row["id"] for row in rows], rewrites(rows), judged(rows))
+    return CheckedServer([row["id"] for row in rows], rewrites(rows), judged(rows))
 
 
-def judged_alike(found: Checked, first: Checked) -> bool:
+def judged_alike(found: CheckedServer, first: CheckedServer) -> bool:
     """Prints how verdicts compare; whether they agree."""
     shared = found.verdicts.keys() & first.verdicts.keys()
     both = [(found.verdicts[at], first.verdicts[at]) for at in shared]
@@ -100,7 +100,7 @@ def main(servers: tuple[str, ...], records: int, here: str | None) -> None:
         revise_captions(DEMO, flagged, "--stage", "critique", *common)
         expected = checked(flagged)
         asked = {at for at, _ in sentences(rows_of(flagged))}
-        first: Checked | None = None
+        first: CheckedServer | None = None
         failed = False
         for text in ([f"in process={here}"] if here else []) + list(servers):
             name, _, model = text.partition("=")
