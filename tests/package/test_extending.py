@@ -11,9 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import outcome
 from pages import PAGES, ROOT, code
 from PIL import Image
 
+from revise_captions.command_line.captions import main
 from revise_captions.registry import KINDS, LAYOUTS
 
 #: One has a critic, a reviser, a metric and a command, the other a benchmark.
@@ -38,8 +40,8 @@ def declared() -> str:
 
 
 @pytest.fixture(scope="module")
-def captions(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """`captions` in an environment that has the packages, too."""
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pip has put the packages."""
     site, work = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("packages")
     for folder in PACKAGES:
         (work / folder.name).mkdir()
@@ -59,10 +61,16 @@ def captions(tmp_path_factory: pytest.TempPathFactory) -> Run:
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--target", str(site)]
     subprocess.run([*pip, *options, *map(str, work.iterdir())], check=True)
 
+    return site
+
+
+@pytest.fixture
+def captions(installed: Path, monkeypatch, capsys) -> Run:
+    """`captions` in an environment that has the packages, too."""
+    monkeypatch.syspath_prepend(str(installed))
+
     def run(*words: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "revise_captions", *map(str, words)]
-        env = {**os.environ, "PYTHONPATH": str(site)}
-        return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+        return subprocess.CompletedProcess(words, *outcome(main, capsys, *words))
 
     return run
 
@@ -78,8 +86,12 @@ def guests(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_command_is_one_of_captions(captions, tmp_path):
-    assert "  count-shouts       Count the captions that shout.\n" in captions("--help").stdout
+def test_the_command_is_one_of_captions(captions, installed, tmp_path):
+    """In a process of its own; the other tests spare themselves the imports."""
+    command = [sys.executable, "-m", "revise_captions", "--help"]
+    env = {**os.environ, "PYTHONPATH": str(installed)}
+    shown = subprocess.run(command, capture_output=True, text=True, env=env, check=True).stdout
+    assert "  count-shouts       Count the captions that shout.\n" in shown
     rows = [{"image": "a.png", "caption": text} for text in ("A dog.", "A cat!", "A bird!!")]
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert captions("count-shouts", tmp_path / "in.jsonl").stdout == "2 of 3 shout\n"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -57,15 +58,26 @@ HEAVY = {
 }
 
 
-def modules() -> Iterator[tuple[str, Path]]:
-    for folder, package in FOLDERS.items():
-        for path in sorted((ROOT / folder).glob("*.py")):
-            yield package, path
+@cache
+def modules() -> list[tuple[str, Path]]:
+    return [
+        (package, path)
+        for folder, package in FOLDERS.items()
+        for path in sorted((ROOT / folder).glob("*.py"))
+    ]
+
+
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """What in a module imports or names something, and its classes; read once for all tests."""
+    kinds = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.Constant)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
 
 
 def imported(path: Path, package: str) -> Iterator[tuple[str, int]]:
     """Full names of what a module imports, anywhere in it, with the line."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -76,6 +88,7 @@ def imported(path: Path, package: str) -> Iterator[tuple[str, int]]:
             yield from ((f"{base}.{alias.name}", node.lineno) for alias in node.names)
 
 
+@cache
 def scripts() -> list[Path]:
     return sorted((ROOT / "scripts").rglob("*.py"))
 
@@ -117,7 +130,7 @@ def test_imports_by_string_name_modules_of_the_package():
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.value!r}"
         for _, path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and re.fullmatch(r"(scripts|tests)(\.\w+)+", node.value)
