@@ -38,6 +38,7 @@ SMALL = ("--no-compile", "--dtype", "float32", "--batch-size", "4", "--warmup", 
 STEADY = ("--schedule", "constant", "--describe-early", "0.5", "--describe-late", "0.5")
 
 
+@pytest.mark.slow
 def test_it_learns_a_few_captions_by_heart(data, base, tmp_path):
     """Both tasks, end to end: after 150 steps on 8 captions the critic repeats what it was told."""
     out = tmp_path / "out"

@@ -26,6 +26,7 @@ def ran(tmp_path_factory):
     return folder, notebook
 
 
+@pytest.mark.slow
 def test_it_ends_with_a_leaderboard(ran):
     folder, notebook = ran
     assert (folder / "board" / "leaderboard.html").is_file()
@@ -36,6 +37,7 @@ def test_it_ends_with_a_leaderboard(ran):
     assert re.search(r"(?m)^rank|^\| rank|captioner", text)
 
 
+@pytest.mark.slow
 def test_nothing_leaks_from_libraries(ran):
     _, notebook = ran
     text = printed(notebook)

@@ -187,6 +187,7 @@ def test_auxiliary_sentences_are_as_true_as_they_say_and_mostly_about_what_is_ha
     assert 0.4 < wrong[False] / wrong.total() < 0.65
 
 
+@pytest.mark.slow
 def test_auxiliary_sentences_cannot_be_judged_without_the_picture():
     """Clouds are above, and there is hardly one tree on a chair: some guessing is unavoidable."""
     assert text_only_auc(700, auxiliary_rows_of)[1] < 0.65

@@ -97,6 +97,7 @@ def test_framed_sentences_are_as_true_as_they_say_in_their_context():
     ]
 
 
+@pytest.mark.slow
 def test_framed_sentences_cannot_be_judged_without_the_picture():
     def rows(number: int):
         return [("none", one.text, one.factual) for one in _drawn(number)[2] if not one.after]

@@ -53,7 +53,7 @@ def leftovers(folder: Path, name: str) -> list[str]:
     return [found for found in own if found not in known]
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, pytest.param(60, marks=pytest.mark.slow)])
 def test_killed_at_random_moments(folder, kills):
     """At moments from a run's whole length, again and again, each time resumed."""
     rng = random.Random(20)
