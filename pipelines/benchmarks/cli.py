@@ -10,9 +10,7 @@ EPILOG = """
 Examples:
   captions benchmarks show chocolate
   captions benchmarks check chocolate DIR
-  captions benchmarks run decapbench DIR mine=captions.jsonl
   captions benchmarks export chocolate DIR chocolate.jsonl
-  captions benchmarks run longcap-arena DIR metric:vela=my-vela
   revise-captions chocolate.jsonl judged.jsonl --stage critique --image-root DIR
 """
 
@@ -21,7 +19,7 @@ Examples:
     name="benchmarks",
     heading="Measure captions and metrics",
     epilog=EPILOG,
-    commands=(commands.list_, commands.show, commands.check, commands.export, commands.run),
+    commands=(commands.list_, commands.show, commands.check, commands.export),
 )
 def caption_benchmarks() -> None:
     """List public benchmarks; check and export copies of them.

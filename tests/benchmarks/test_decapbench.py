@@ -1,18 +1,17 @@
-"""`captions benchmarks run decapbench`: rows beside the published table, and ranks."""
+"""`captions reproduce dcscore:table11`: a row for each file of captions, and ranks."""
 
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from revise_captions.benchmarks.catalog.decapbench import CAPARENA, TABLE_11
-from revise_captions.benchmarks.catalog.table import benchmark
-from revise_captions.dcscore.load import load_scorer
-from revise_captions.dcscore.options import UnitModels
 from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
-from revise_captions.pipelines.benchmarks.decapbench import run
+from revise_captions.pipelines.reproduce.dcscore import TABLES, leaderboard
+from revise_captions.pipelines.reproduce.table import Asked
 
 FACTS = {
     "a.jpg": (
@@ -26,9 +25,10 @@ FACTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def scorer():
-    return load_scorer(UnitModels(placement=Placement(device="cpu")))
+def found(folder, *files):
+    """The offline models' rows of these files."""
+    (table,) = TABLES
+    return leaderboard(Asked(folder, table.models_of(()), files, placement=Placement(device="cpu")))
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def captions(path, *rows):
     return str(path)
 
 
-def test_rows_beside_the_published_table(tmp_path, folder, scorer):
+def test_rows_with_their_intervals_and_ranks(tmp_path, folder):
     right = captions(
         tmp_path / "right.jsonl",
         {"image_name": "a.jpg", "caption": FACTS["a.jpg"][0]},
@@ -62,15 +62,28 @@ def test_rows_beside_the_published_table(tmp_path, folder, scorer):
     )
     names = ["GPT-4o", "LLaVA-1.5-7B", "InternVL-2-26B"]
     files = [f"{names[0]}={right}", f"{names[1]}={wrong}", f"{names[2]}={right}"]
-    text = run(benchmark("decapbench"), folder, files, UnitModels(), scorer=scorer)
-    rows = {line.split()[0]: line for line in text.splitlines()[1:4]}
-    assert float(rows["GPT-4o"].split()[1]) > float(rows["LLaVA-1.5-7B"].split()[1])
-    assert "2 of 2, 1 of other images" in rows["GPT-4o"]
-    assert "1 of 2, 1 bad or repeated rows" in rows["LLaVA-1.5-7B"]
-    assert "not comparable with the rows above" in text
-    assert all(name in text for name in TABLE_11)
-    assert "with Table 11: 0.866 (3 models)" in text  # ranks 2.5 1 2.5 against 3 1 2
-    assert "verifier:reference-only" in text
+    rows = found(folder, *files)
+    assert rows.rows["GPT-4o"][0] > rows.rows["LLaVA-1.5-7B"][0]
+    first, second, _, rank, _ = rows.notes
+    assert first == ("GPT-4o: 2 of 2 images, 0 unscored, 1 of other images, 0 bad or repeated rows")
+    assert "LLaVA-1.5-7B: 1 of 2 images" in second
+    assert "1 bad or repeated rows" in second
+    assert rank.endswith("with Table 11: 0.866 (3 models)")  # ranks 2.5 1 2.5 against 3 1 2
+    assert rows.settings["verifier"] == "reference-only"
+
+
+def test_the_interval_of_f_stands_in_the_notes(tmp_path):
+    texts = [f"A brown dog sits on {word}." for word in ("a mat", "a bed", "a car", "a log")]
+    folder = tmp_path / "decapbench"
+    folder.mkdir()
+    rows = [
+        {"image_name": f"{k}.jpg", "oracle_caption": text, "oracle_facts": ["There is a dog."]}
+        for k, text in enumerate(texts * 5)
+    ]
+    (folder / "oracle_facts.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    said = [{"image_name": f"{k}.jpg", "caption": "A dog and a cat."[: 6 + k]} for k in range(20)]
+    (note,) = found(folder, f"mine={captions(tmp_path / 'mine.jsonl', *said)}").notes
+    assert re.match(r"mine: F 95 % \[[\d.]+, [\d.]+\], 20 of 20 images", note)
 
 
 def test_the_published_orders():
@@ -81,10 +94,9 @@ def test_the_published_orders():
     assert len(TABLE_11) == 22
 
 
-def test_files_that_are_of_no_use(tmp_path, folder, scorer):
-    entry = benchmark("decapbench")
+def test_files_that_are_of_no_use(tmp_path, folder):
     with pytest.raises(UserError, match="no file of captions"):
-        run(entry, folder, [], UnitModels(), scorer=scorer)
+        found(folder)
     other = captions(tmp_path / "x.jsonl", {"image_name": "z.jpg", "caption": "A dog."})
     with pytest.raises(UserError, match="no caption of an image of the benchmark"):
-        run(entry, folder, [other], UnitModels(), scorer=scorer)
+        found(folder, other)

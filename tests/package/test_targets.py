@@ -29,7 +29,6 @@ NEEDED: Mapping[str, Mapping[str, str]] = {
     "annotate convert": {"name": "chocolate"},
     "apply": {"paths": "in.jsonl in.jsonl new"},
     "benchmarks export": {"name": "chocolate"},
-    "benchmarks run": {"name": "decapbench"},
     "calibrate": {"critic": "bundled"},
     "evaluate-metric": {"benchmark": "chocolate", "scores": "in.jsonl"},
     "finetune": {"base": "bundled", "minutes": "1"},
