@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from chat_server import MODEL, Manners, Raw, serving, truth
+from PIL import Image
 
 from revise_captions.critic.load import load_critic
 from revise_captions.engines.openai import http
 from revise_captions.engines.openai.capabilities import Capabilities
-from revise_captions.engines.openai.probe import connect
-from revise_captions.engines.protocol import AnswerScores, Completion, Data, Prompt, Sampling
+from revise_captions.engines.openai.probe import LARGEST_SIDE, SIDE, connect
+from revise_captions.engines.protocol import (
+    AnswerScores,
+    Completion,
+    Data,
+    Picture,
+    Prompt,
+    Sampling,
+)
 from revise_captions.errors import UserError
 
 WORDS = ("Yes", "No")
@@ -125,6 +137,43 @@ def test_a_model_that_takes_no_images_is_no_critic():
         assert connect(MODEL, url).generate([ASKED], 20)
         with pytest.raises(UserError, match="takes no images"):
             load_critic(f"{MODEL}@{url}")
+
+
+def sides(body: dict[str, Any]) -> list[tuple[int, int]]:
+    """Width and height of each image in a request."""
+    urls = re.findall(r"data:image/png;base64,([A-Za-z0-9+/=]+)", json.dumps(body["messages"]))
+    return [Image.open(io.BytesIO(base64.b64decode(url))).size for url in urls]
+
+
+TOO_MUCH = {
+    "bytes": Raw(b"<html><h1>413 Request Entity Too Large</h1></html>", 413),
+    "tokens": Raw(b'{"error": {"message": "maximum context length is 4096 tokens"}}', 400),
+    "memory": Raw(b'{"error": {"message": "out of memory"}}', 500),
+    "hangs up": Raw(b"{}" * 9, pace="cut"),
+}
+
+
+@pytest.mark.parametrize("answer", TOO_MUCH)
+@pytest.mark.parametrize(("most", "found"), [(400, 306), (70, SIDE), (2000, LARGEST_SIDE)])
+def test_images_are_sent_as_large_as_the_server_takes_them(answer, most, found):
+    manners = Manners("openai")
+    manners.spoil = lambda text, _: (
+        TOO_MUCH[answer] if any(w * h > most**2 for w, h in sides(manners.seen[-1])) else None
+    )
+    with serving(manners) as url:
+        engine = connect(MODEL, url, scores=True, images=True)
+        asked = len(manners.seen)
+        shown = Prompt((Picture(Image.new("RGB", (1600, 800))), Data("sentence")))
+        (answered,) = engine.generate([shown], 20)
+        small = Prompt((Picture(Image.new("RGB", (60, 20))), Data("sentence")))
+        engine.generate([small], 20)
+    assert isinstance(answered, Completion)
+    (size,), (kept,) = (sides(body) for body in manners.seen[asked:])
+    assert size[0] * size[1] == pytest.approx(min(found**2, 1600 * 800), rel=0.03)
+    assert size[0] / size[1] == pytest.approx(2, rel=0.05)
+    assert kept == (60, 20)
+    said = f"images up to {found**2 / 1e6:.2g} megapixels"
+    assert said in engine.settings["server-can"]
 
 
 def test_a_cache_that_is_reported_is_found():

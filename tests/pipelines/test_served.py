@@ -29,7 +29,9 @@ def test_what_the_server_can_is_printed_once_and_stands_in_the_signature(capsys,
         code, _, err = outcome(cli.main, capsys, "in.jsonl", "out.jsonl", "--critic", f"@{url}")
         status, out, _ = outcome(program(doctor), capsys, "--critic", f"@{url}")
     assert (code, status) == (0, 0)
-    found = "log-probabilities top 20; takes max_tokens, images, system messages"
+    found = (
+        "log-probabilities top 20; takes max_tokens, images up to 1.5 megapixels, system messages"
+    )
     assert err.count(f"{url}: {found}") == 1
     assert f"the server answers; {found}" in out
     row = read_in_full("out.jsonl")[0]

@@ -69,7 +69,7 @@ class Manners:
 
     kind: str = "vllm"
     failures: tuple[str, ...] = ()
-    longest: int = 1_000_000
+    longest: int = 100_000_000
     dead_after: int | None = None
     key: str | None = None
     spoil: Callable[[str, dict[str, Any]], Raw | None] = lambda text, answer: None

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from revise_captions.io.decoding import LARGEST
+
 #: How answers are scored, strongest first, see `server`. `top` lists the likeliest tokens as
 #: OpenAI's chat does; `completions` lists them as OpenAI's older completions do.
 Scoring = Literal["id", "top", "completions", "none"]
@@ -31,6 +33,7 @@ class Capabilities:
         temperature: Whether it takes a temperature; models that reason may not.
         thinking: Whether it takes `chat_template_kwargs`, which switches thinking off.
         images: Whether it takes images; None: not asked.
+        pixels: Of the largest image that it takes; larger ones are sent reduced.
         caching: Whether it reports how many prompt tokens came from its cache; no answer depends
             on it.
     """
@@ -43,6 +46,7 @@ class Capabilities:
     temperature: bool = True
     thinking: bool = True
     images: bool | None = None
+    pixels: int = LARGEST
     caching: bool = False
 
     @property
@@ -54,8 +58,9 @@ class Capabilities:
     @property
     def line(self) -> str:
         """The finding, without what no answer depends on."""
+        size = f" up to {self.pixels / 1e6:.2g} megapixels" if self.images else ""
         flags = {
-            "images": self.images,
+            f"images{size}": self.images,
             "system messages": self.system,
             "seeds": self.seed,
             "temperatures": self.temperature,

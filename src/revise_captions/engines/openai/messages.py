@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.engines.answer_words import ROUNDING
 from revise_captions.engines.openai.plain_text import defused
 from revise_captions.engines.protocol import Picture, Prompt, Template
+from revise_captions.io.decoding import LARGEST, reduced
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
 _LEAST = -1e300  # JSON may hold integers that no float can
 
 
-def messages_of(prompt: Prompt, *, system: bool = True) -> list[dict[str, Any]]:
+def messages_of(
+    prompt: Prompt, *, system: bool = True, pixels: int = LARGEST
+) -> list[dict[str, Any]]:
     """The system's turn, if any, and the user's; pictures as PNG data URIs, data defused.
 
     A turn without pictures is a plain string, which every server takes. `system`: whether the
-    server takes a system's turn; else the user's begins with its text.
+    server takes a system's turn; else the user's begins with its text. `pixels`: of the largest
+    image that it takes.
     """
     content: list[dict[str, Any]] = []
     text = f"{prompt.system}\n\n" if prompt.system and not system else ""
@@ -32,7 +36,8 @@ def messages_of(prompt: Prompt, *, system: bool = True) -> list[dict[str, Any]]:
             if text:
                 content.append({"type": "text", "text": text})
                 text = ""
-            content.append({"type": "image_url", "image_url": {"url": data_uri(part.image)}})
+            url = data_uri(reduced(part.image, pixels))
+            content.append({"type": "image_url", "image_url": {"url": url}})
         else:
             text += part.text if isinstance(part, Template) else defused(part.text)
     if text:

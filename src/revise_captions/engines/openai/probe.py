@@ -7,7 +7,9 @@ was left out without having been named is then asked for again, alone.
 from __future__ import annotations
 
 import logging
+import math
 import os
+import random
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -38,6 +40,7 @@ from revise_captions.engines.openai.usage import spending_of
 from revise_captions.engines.protocol import Data, Picture, Prompt, Template
 from revise_captions.engines.server_options import DEFAULT, ServerOptions
 from revise_captions.errors import UserError
+from revise_captions.io.decoding import LARGEST
 
 logger = logging.getLogger(__name__)
 
@@ -47,10 +50,11 @@ QUESTION = Prompt(
     (Template("Is the sky above the ground? Answer Yes or No: "), Data("sky")), "Answer briefly."
 )
 WORDS = ("Yes", "No")
-#: The side in pixels of the image in a question: what every model's tower takes.
-SIDE = 64
+#: Sides in pixels of the images in questions: what every model's tower takes, and the largest that
+#: is ever sent; if that is refused, half of it, and so on.
+SIDE, LARGEST_SIDE = 64, math.isqrt(LARGEST)
 #: Statuses of a refusal that is about a parameter, or about an image.
-_PARAMETERS, _IMAGES = (400, 422), (400, 404, 415, 422)
+_PARAMETERS, _IMAGES = (400, 422), (400, 404, 413, 415, 422)
 #: The same of servers that fail on what they do not know, on every try.
 _FAILING = (500, 501)
 _OPTIONAL = ("system", "seed", "temperature", "thinking")
@@ -78,7 +82,9 @@ def settle(engine: OpenAIEngine, *, scores: bool, images: bool) -> Capabilities:
     if can.scoring in ("top", "completions"):
         can = replace(can, top=min(can.top, len(listed)))
     if images:
-        can = replace(can, images=_takes_images(engine, can))
+        can = replace(can, images=_is_shown(engine, can, SIDE))
+    if can.images:
+        can = replace(can, pixels=_most_pixels(engine, can))
     return replace(can, caching=engine.reports_cache)
 
 
@@ -160,22 +166,38 @@ def _ask(engine: OpenAIEngine, can: Capabilities) -> dict[str, float]:
     return listed
 
 
-def _takes_images(engine: OpenAIEngine, can: Capabilities) -> bool:
+def _is_shown(engine: OpenAIEngine, can: Capabilities, side: int) -> bool:
     """Whether a question with an image is answered. Servers refuse one in many ways."""
-    shown = replace(QUESTION, parts=(Picture(Image.new("RGB", (SIDE, SIDE))), *QUESTION.parts))
+    shown = replace(QUESTION, parts=(Picture(_picture(side)), *QUESTION.parts))
     try:
         engine.able(can).chat(shown, **{can.limit: 1})
     except Refused as error:
         if error.status not in _IMAGES:
             raise
-        logger.info("%s takes no image: %s", engine.http.base, error)
+        logger.info("%s takes no image of side %d: %s", engine.http.base, side, error)
         return False
-    except Unanswered as error:  # llama.cpp's server says so with 500
-        if error.gone or "image" not in str(error).lower():
+    except Unanswered as error:  # llama.cpp's server says so with 500; some hang up on what is long
+        known = "image" in str(error).lower() if side == SIDE else error.status in (0, *_FAILING)
+        if error.gone or not known:
             raise
-        logger.info("%s takes no image: %s", engine.http.base, error)
+        logger.info("%s takes no image of side %d: %s", engine.http.base, side, error)
         return False
     return True
+
+
+def _picture(side: int) -> Image.Image:
+    """Gray noise of 16 levels, which packs into about as many bytes as a photograph."""
+    levels = bytes(range(120, 136)) * 16
+    noise = random.Random(side).randbytes(3 * side * side).translate(levels)
+    return Image.frombytes("RGB", (side, side), noise)
+
+
+def _most_pixels(engine: OpenAIEngine, can: Capabilities) -> int:
+    """Of the largest image that is answered, where one of `SIDE` is."""
+    side = LARGEST_SIDE
+    while side > SIDE and not _is_shown(engine, can, side):
+        side //= 2
+    return max(side, SIDE) ** 2 if side < LARGEST_SIDE else LARGEST
 
 
 def load_engine(spec: ModelSpec, use: EngineUse) -> OpenAIEngine:

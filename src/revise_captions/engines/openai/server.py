@@ -253,7 +253,9 @@ class OpenAIEngine:
         """The first choice of a chat completion. Raises `Refused` or `Unanswered`."""
         body = {
             "model": self.model,
-            "messages": messages.messages_of(prompt, system=self.can.system),
+            "messages": messages.messages_of(
+                prompt, system=self.can.system, pixels=self.can.pixels
+            ),
             "temperature": 0.0,
             **options,
         }
