@@ -10,8 +10,6 @@ import re
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from posixpath import dirname, join, normpath, relpath
 
@@ -41,7 +39,6 @@ _LINK = re.compile(
 )
 #: GitHub wants bars escaped in the code of a table's cell, and Python's Markdown shows the escape.
 _IN_CODE = re.compile(r"`[^`\n]+`")
-_VALUES = re.compile(r"<!-- values of (?P<module>[\w.]+)\.(?P<name>\w+) -->")
 
 
 def package_tree(folder: Path) -> Path:
@@ -57,23 +54,6 @@ def package_tree(folder: Path) -> Path:
         if len(names) == 1 and not (base / names[0]).exists():
             (base / names[0]).symlink_to(ROOT / place)
     return folder
-
-
-def entry_points() -> str:
-    """A table for each of our entry-point groups: names, and the objects that they stand for."""
-    setup = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    groups: dict[str, dict[str, str]] = setup["project"]["entry-points"]
-    return "\n".join(
-        f"## {group}\n\n| name | object |\n| --- | --- |\n"
-        + "".join(f"| `{name}` | `{place}` |\n" for name, place in sorted(names.items()))
-        for group, names in groups.items()
-    )
-
-
-def values(named: re.Match[str]) -> str:
-    """A list of an enumeration's values."""
-    members: Iterable[str] = getattr(import_module(named["module"]), named["name"])
-    return "\n".join(f"- `{member}`" for member in map(str, members))
 
 
 @event_priority(100)  # before mkdocstrings reads its paths
@@ -105,8 +85,6 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> st
     """The page with links to where its targets are on the site."""
     sources = {place: source for source, place in ADDED.items()}
     here = page.file.src_uri
-    markdown = markdown.replace("<!-- values of pyproject.toml's entry points -->", entry_points())
-    markdown = _VALUES.sub(values, markdown)
     source = sources.get(here, f"docs/{here}")
     if here == "index.md":
         page.meta["hide"] = ["navigation"]

@@ -11,19 +11,7 @@
          "dropped": false, "attempts": [{"text", "accepted", "why", "round", "p_before",
          "p_after", "warning"}]}]}
 
-`label`, `p_factual`, `share` and `reason` are of the original sentence in the original caption;
-`share` is `Verdict.answer_mass`, the probability of Yes and No together, under the name that this
-format has always had: null where the critic does not report it, absent from rows that early
-versions wrote. `p_after` is P(factual) of what stands there now,
-in the revised caption: null once it is gone, or where it is unscored there for `reason_after`.
-The span of a fix is one of the sentence, not of the caption; a box is in pixels of the upright
-image. `needs_review` is there where --on-unfixable asks for it, and where a sentence is left that
-a fix which is not certain might mend. `error` follows `rounds` only where an exception left the
-caption without answers; `expert` is there only where the critic is a panel. A sentence has `by`
-(and `by_after`, of what stands there now) only where an expert of a part of it decided, and not the
-image's. `captions apply` adds `"decided": {"as": "edit", "by": ["anna"], "before": {…}}` to
-sentences, with what it changed as the run left it; `p_after` may then be null without a
-`reason_after`.
+`MEANINGS` says what each key holds.
 """
 
 from __future__ import annotations
@@ -47,6 +35,66 @@ from revise_captions.records import (
     label_of,
     reason_of,
 )
+
+#: What each key holds, by the object that it stands in.
+MEANINGS: Mapping[str, Mapping[str, str]] = {
+    "revision": {
+        "signature": "the digest of what decided the answers; the line that it is of stands in "
+        "`OUT.signatures.json`",
+        "expert": "who of a panel judged the caption; only where the critic is one",
+        "threshold": "P(factual) below which a sentence is flagged",
+        "rounds": "rounds of rewriting that were made",
+        "error": "the exception that left the caption without answers; only where there was one",
+        "needs_review": "a sentence stays flagged that a fix which is not certain might mend, or "
+        "as `--on-unfixable flag` says; only in these cases",
+        "sentences": "an entry for each sentence of the original caption, in order",
+    },
+    "revision.sentences": {
+        "span": "`[start, end)` in code points of the original caption, without the white space "
+        "around it",
+        "label": "`factual`, `nonfactual`, or `unscored`, of the original sentence",
+        "reason": "why it is unscored",
+        "assessable": "`false`: it claims nothing that an image could show (“The scene feels "
+        "calm.”)",
+        "p_factual": "the softmax over the Yes and No logits of one forward pass; no sampling",
+        "share": "the probability of Yes and No together; null where the critic does not report it",
+        "rationale": "what is wrong, and what the image shows instead",
+        "fixes": "the same as data, where the critic names places",
+        "rewrite": "the accepted rewrite, or else the last that was tried",
+        "accepted": "whether it was accepted",
+        "why": "why it was, or was not",
+        "p_after": "P(factual) of what stands there in the revised caption; null once it is gone, "
+        "or where it is unscored there",
+        "reason_after": "why it is unscored there",
+        "dropped": "the sentence was deleted from the revised caption",
+        "attempts": "every rewrite that was tried, in order",
+        "by": "who judged, where that was an expert of a part of the sentence; only there",
+        "by_after": "the same of what stands there now",
+        "decided": "`as` what, `by` whom, and what a person's decision changed as the run had left "
+        "it (`before`); only after `captions apply`",
+    },
+    "revision.sentences.fixes": {
+        "span": "`[start, end)` in code points of the sentence",
+        "right": "what should stand there; empty to remove it",
+        "kind": "the kind of claim",
+        "certain": "whether it may be written without a person's look at it",
+        "basis": "what it rests on",
+        "evidence": "where the image shows it",
+    },
+    "revision.sentences.fixes.evidence": {
+        "box": "`[left, top, right, bottom]` in pixels of the upright image",
+        "label": "what is there",
+    },
+    "revision.sentences.attempts": {
+        "text": "the rewrite",
+        "accepted": "whether it was accepted",
+        "why": "why it was, or was not",
+        "round": "the round in which it was written",
+        "p_before": "P(factual) of what it should replace",
+        "p_after": "P(factual) of the rewrite",
+        "warning": "what a guard remarked without refusing it",
+    },
+}
 
 
 def to_json(revision: Revision, *, review: bool = False) -> dict[str, Any]:
@@ -173,7 +221,7 @@ def _sentence(item: Mapping[str, Any]) -> Sentence:
     _share("p_factual", p)
     if (p is None) is (reason is None):
         raise ValueError("a sentence has p_factual or reason")
-    mass = item.get("share")
+    mass = item.get("share")  # rows of early versions have none
     _share("share", mass)
     assessable = _of(bool | None, item["assessable"])
     by, by_after = (_of(str, item.get(key, "")) for key in ("by", "by_after"))

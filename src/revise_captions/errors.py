@@ -51,31 +51,65 @@ class EngineDead(Exception):
 class Reason(StrEnum):
     """Why a record was quarantined. The values are part of the output format."""
 
-    MALFORMED_JSON = "malformed_json"
-    MALFORMED_CSV = "malformed_csv"
-    NOT_AN_OBJECT = "not_an_object"
-    INVALID_UTF8 = "invalid_utf8"
-    LINE_TOO_LONG = "line_too_long"
-    MISSING_CAPTION = "missing_caption"
-    CAPTION_NOT_TEXT = "caption_not_text"
-    EMPTY_CAPTION = "empty_caption"
-    CAPTION_TOO_LONG = "caption_too_long"
-    MISSING_IMAGE = "missing_image"
-    IMAGE_NOT_FOUND = "image_not_found"
-    IMAGE_OUTSIDE_ROOT = "image_outside_root"
-    IMAGE_UNREADABLE = "image_unreadable"
-    IMAGE_TRUNCATED = "image_truncated"
-    IMAGE_TOO_LARGE = "image_too_large"
-    IMAGE_TOO_SMALL = "image_too_small"
-    IMAGE_TOO_LONG = "image_too_long"
-    IMAGE_GRAY = "image_gray"
-    DUPLICATE_CAPTION = "duplicate_caption"
-    WRONG_LANGUAGE = "wrong_language"
-    URL_NOT_ALLOWED = "url_not_allowed"
-    URL_FAILED = "url_failed"
-    BAD_REVISION = "bad_revision"
-    BAD_REFERENCE = "bad_reference"
-    UNEXPECTED_ERROR = "unexpected_error"
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str) -> Reason:
+        """A member that also says what it means."""
+        made = str.__new__(cls, value)
+        made._value_, made.meaning = value, meaning
+        return made
+
+    MALFORMED_JSON = "malformed_json", "the line is no JSON that can be read"
+    MALFORMED_CSV = (
+        "malformed_csv",
+        "the row has more or fewer fields than the first line, or a quotation mark that is not "
+        "closed",
+    )
+    NOT_AN_OBJECT = "not_an_object", "the line is JSON, and no object"
+    INVALID_UTF8 = "invalid_utf8", "the line is not encoded as UTF-8"
+    LINE_TOO_LONG = "line_too_long", "the line is longer than what is read at once"
+    MISSING_CAPTION = "missing_caption", "no field holds a caption; `--caption-field` names one"
+    CAPTION_NOT_TEXT = (
+        "caption_not_text",
+        "what the field holds is no text; `--caption-field` names another",
+    )
+    EMPTY_CAPTION = "empty_caption", "there is nothing to judge in the caption"
+    CAPTION_TOO_LONG = "caption_too_long", "the caption has more characters than are judged"
+    MISSING_IMAGE = "missing_image", "no field holds an image; `--image-field` names one"
+    IMAGE_NOT_FOUND = (
+        "image_not_found",
+        "there is no such file; `--image-root` says where paths begin",
+    )
+    IMAGE_OUTSIDE_ROOT = (
+        "image_outside_root",
+        "the path leads out of the input's folder; `--image-root` allows another",
+    )
+    IMAGE_UNREADABLE = "image_unreadable", "the file is no image, or a damaged one"
+    IMAGE_TRUNCATED = "image_truncated", "the image file ends too early"
+    IMAGE_TOO_LARGE = "image_too_large", "the image is over the limits of size"
+    IMAGE_TOO_SMALL = "image_too_small", "left out by `--min-side`"
+    IMAGE_TOO_LONG = "image_too_long", "left out by `--max-ratio`"
+    IMAGE_GRAY = "image_gray", "left out by `--drop-gray`"
+    DUPLICATE_CAPTION = "duplicate_caption", "left out by `--drop-duplicates`"
+    WRONG_LANGUAGE = "wrong_language", "left out by `--language`"
+    URL_NOT_ALLOWED = (
+        "url_not_allowed",
+        "the image is at a URL, which `--allow-urls` fetches, or at a private address, which "
+        "nothing does",
+    )
+    URL_FAILED = "url_failed", "the URL gave no image"
+    BAD_REVISION = (
+        "bad_revision",
+        "the row has no `revision` of an earlier stage, or one of another caption",
+    )
+    BAD_REFERENCE = (
+        "bad_reference",
+        "the row has no reference, or one that is no text; `--reference-field` names another",
+    )
+    UNEXPECTED_ERROR = (
+        "unexpected_error",
+        "a step of this record raised something unforeseen; please report it",
+    )
 
 
 class BadRecord(Exception):

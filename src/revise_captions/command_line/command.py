@@ -104,6 +104,12 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options by section, those for research only where they are asked for."""
+        for title, rows in self.help_sections(ctx).items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+    def help_sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+        """Under each heading of the help the options as they are spelled, and what is said."""
         declared = [item for settings in self.settings for _, item in grouped(settings)]
         hidden = {option_name(item) for item in declared if item.metadata["research"]}
         if ctx.meta.get("research"):
@@ -113,12 +119,12 @@ class Command(click.Command):
             record = parameter.get_help_record(ctx)
             if record is not None and record[1] and parameter.name not in hidden:
                 records[max(parameter.opts, key=len)] = self._with_presets(parameter, record)
-        for title, names in self.sections.items():
-            if rows := [records.pop(name) for name in names if name in records]:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
-        with formatter.section("Other options" if self.sections else "Options"):
-            formatter.write_dl(list(records.values()))
+        found = {
+            title: rows
+            for title, names in self.sections.items()
+            if (rows := [records.pop(name) for name in names if name in records])
+        }
+        return found | {"Other options" if self.sections else "Options": [*records.values()]}
 
     def _with_presets(self, parameter: click.Parameter, record: tuple[str, str]) -> tuple[str, str]:
         """The help with the value that each preset sets, where it is not the default."""

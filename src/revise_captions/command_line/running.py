@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NoReturn
 
 import click
@@ -17,6 +17,33 @@ import click
 from revise_captions.command_line.command import Command, CommandGroup
 from revise_captions.command_line.printing import echo
 from revise_captions.outside_text import masked
+
+#: What an exit status means, and which commands have it.
+STATUSES: Mapping[str, tuple[str, str]] = {
+    "0": ("done; also `--resume` of a run that is already complete", "all"),
+    "1": (
+        "the two setups differ; or the reader of standard output went away",
+        "`captions check-engine`; all",
+    ),
+    "2": ("the command, the input or a file needs to be corrected; nothing was lost", "all"),
+    "3": (
+        "a model stopped answering, or memory ran out: continue with `--resume`",
+        "all that run models",
+    ),
+    "4": (
+        "nothing can be judged: the first window was unscored for one reason, or the whole run was",
+        "`revise-captions`, `captions rate`, `captions doctor`",
+    ),
+    "5": (
+        "no record could be processed, or more than `--max-quarantine` of them could not; the "
+        "output is written",
+        "`revise-captions`, `captions doctor`, `captions preferences`, `captions dcscore`",
+    ),
+    "130, 143, 129": (
+        "interrupted by Ctrl-C, SIGTERM or SIGHUP: continue with `--resume`",
+        "all",
+    ),
+}
 
 
 class Terminated(BaseException):
@@ -59,11 +86,9 @@ def run_command(
 ) -> NoReturn:
     """Runs `command` and exits with a status that scripts can act on, without a traceback.
 
-    Status: 0, or the number that the command returned; 2 for a mistake in the command line or the
-    input, and for a file or standard output that cannot be read or written; 3 if a model stopped
-    answering or memory ran out; 4 if nothing can be judged; 130 after Ctrl-C, 143 after SIGTERM,
-    129 after SIGHUP. A closed output pipe ends in silence. After status 3 and those of signals, a
-    command of ours (`command_line.command`) says how to continue.
+    `STATUSES` says what each means; a number that the command returns is its status. A closed
+    output pipe ends in silence. After status 3 and those of signals, a command of ours
+    (`command_line.command`) says how to continue.
 
     Args:
         command: The command.

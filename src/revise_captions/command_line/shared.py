@@ -173,8 +173,8 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
     "--adapter": {"help": "LoRA adapter for the critic: a folder or a Hugging Face model id."},
     "--critic-profile": {
         "type": EXISTING_FILE,
-        "help": "Profile of the critic, from calibrate-critic: its P(factual) is calibrated by it, "
-        "and shares are also given corrected for its errors.",
+        "help": "Profile of the critic, from `captions calibrate`: its P(factual) is calibrated by "
+        "it, and shares are also given corrected for its errors.",
     },
     "--reviser": {
         "help": "Reviser model: as for --critic, `smollm2`, a small one for English that needs no "

@@ -201,7 +201,7 @@ def _most_pixels(engine: OpenAIEngine, can: Capabilities) -> int:
 
 
 def load_engine(spec: ModelSpec, use: EngineUse) -> OpenAIEngine:
-    """Connects to a server's model by its name; see `connect`."""
+    """A model on a server that speaks OpenAI's protocol, found by its name (`connect`)."""
     found = served(spec.name)
     if found is None:
         raise UserError(f"{spec.name} names no server: expected MODEL@http://host:8000/v1")

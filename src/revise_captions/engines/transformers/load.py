@@ -28,7 +28,7 @@ PROMPTS = 16
 
 
 def load_engine(spec: ModelSpec, use: EngineUse, *, quantization: Any = None) -> TransformersEngine:
-    """Loads a model and asks it one question.
+    """A model in this process, by transformers; it is loaded, and asked one question.
 
     Args:
         spec: A folder or a hub id; `auto` as dtype is float32 on a CPU, else bfloat16.

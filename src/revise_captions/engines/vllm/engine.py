@@ -125,7 +125,7 @@ def _answer(output: Any, ids: Sequence[Sequence[int]]) -> AnswerScores | Failed:
 
 
 def load_engine(spec: ModelSpec, use: EngineUse, **options: Any) -> VllmEngine:
-    """Loads a model into vLLM and asks it one question.
+    """A model in this process, by vLLM; it is loaded, and asked one question.
 
     Args:
         spec: A folder or a hub id; `auto` as dtype is the checkpoint's own.
