@@ -21,9 +21,11 @@ from typing import Any
 import click
 
 KEPT = Path(__file__).parents[1] / "tests/package/stable.json"
-EXTENDING = Path(__file__).parents[1] / "docs/extending.md"
+DOCS = Path(__file__).parents[1] / "docs"
+#: The pages that show a package of somebody else's.
+EXTENDING = (DOCS / "extending.md", DOCS / "extending-data.md")
 _IMPORT = re.compile(r"^from (revise_captions\.[\w.]+) import (.+)$", re.MULTILINE)
-#: What plug-ins are given and give back, beside what docs/extending.md imports.
+#: What plug-ins are given and give back, beside what those pages import.
 FOR_PLUGINS = {
     "revise_captions.records": (
         "Attempt", "Complaint", "Evidence", "Fix", "ImageRef", "Label", "Rationale", "Record",
@@ -73,7 +75,7 @@ def python() -> dict[str, Any]:
     import revise_captions
 
     homes = [("revise_captions", tuple(revise_captions.__all__)), *FOR_PLUGINS.items()]
-    page = EXTENDING.read_text(encoding="utf-8")
+    page = "\n".join(path.read_text(encoding="utf-8") for path in EXTENDING)
     homes += [(home, tuple(names.split(", "))) for home, names in _IMPORT.findall(page)]
     named = sorted({(home, name) for home, names in homes for name in names})
     return {f"{home}.{name}": described(getattr(import_module(home), name)) for home, name in named}

@@ -90,7 +90,6 @@ def test_fences_stand_alone(page):
 MEASURED = ("docs/measurements.md", "docs/papers.md")
 #: Guides that are longer, and why.
 LONGER = {
-    "docs/extending.md": "programs of two packages, which a test installs; half of it is code",
     "docs/papers.md": "a reference: a row for each table of five papers",
 }
 

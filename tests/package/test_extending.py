@@ -21,7 +21,7 @@ from revise_captions.registry import KINDS, LAYOUTS
 #: One has a critic, a reviser, a metric and a command, the other a benchmark.
 PACKAGES = [ROOT / "tests/support/calm_captions", ROOT / "tests/support/guestbook"]
 SOURCE = "\n".join(path.read_text() for folder in PACKAGES for path in folder.glob("*.*"))
-PAGE = PAGES["docs/extending.md"]
+PAGE = PAGES["docs/extending.md"] + PAGES["docs/extending-data.md"]
 #: What neither of them has is installed from the page: the module, and a line of its code.
 SHOWN = {"yes_engine": "class Yes", "album_layout": "ALBUM = Layout"}
 EXAMPLES = ROOT / "datasets/picturebook/examples"
@@ -35,8 +35,7 @@ def block(line: str) -> str:
 
 
 def declared() -> str:
-    (found,) = code(PAGE, "toml")
-    return found
+    return "\n".join(code(PAGE, "toml"))
 
 
 @pytest.fixture(scope="module")
