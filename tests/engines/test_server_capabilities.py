@@ -17,6 +17,7 @@ from revise_captions.critic.load import load_critic
 from revise_captions.engines.openai import http
 from revise_captions.engines.openai.capabilities import Capabilities
 from revise_captions.engines.openai.probe import LARGEST_SIDE, SIDE, connect
+from revise_captions.engines.openai.server import Instead
 from revise_captions.engines.protocol import (
     AnswerScores,
     Completion,
@@ -174,6 +175,22 @@ def test_images_are_sent_as_large_as_the_server_takes_them(answer, most, found):
     assert kept == (60, 20)
     said = f"images up to {found**2 / 1e6:.2g} megapixels"
     assert said in engine.settings["server-can"]
+
+
+@pytest.mark.parametrize("heeds", [True, False])
+def test_a_server_that_heeds_no_temperature_has_nothing_to_count(heeds):
+    def spoil(text: str, answer: dict[str, Any]) -> None:
+        if not heeds:
+            answer["choices"][0]["message"]["content"] = "Yes"
+
+    with serving(Manners("serve", spoil=spoil)) as url:
+        instead = Instead(samples=5)
+        if heeds:
+            assert connect(MODEL, url, scores=True, instead=instead).instead == instead
+        else:
+            with pytest.raises(UserError, match="answers alike at a temperature of 1"):
+                connect(MODEL, url, scores=True, instead=instead)
+        assert connect(MODEL, url, instead=instead)  # a reviser, say, is not sampled
 
 
 def test_a_cache_that_is_reported_is_found():

@@ -50,6 +50,8 @@ QUESTION = Prompt(
     (Template("Is the sky above the ground? Answer Yes or No: "), Data("sky")), "Answer briefly."
 )
 WORDS = ("Yes", "No")
+#: A question with many answers, and how often it is asked until two of them differ.
+OPEN_QUESTION, DRAWS = Prompt((Template("Write a few words that come to your mind."),)), 8
 #: Sides in pixels of the images in questions: what every model's tower takes, and the largest that
 #: is ever sent; if that is refused, half of it, and so on.
 SIDE, LARGEST_SIDE = 64, math.isqrt(LARGEST)
@@ -185,6 +187,12 @@ def _is_shown(engine: OpenAIEngine, can: Capabilities, side: int) -> bool:
     return True
 
 
+def draws(engine: OpenAIEngine) -> bool:
+    """Whether answers at a temperature of 1 differ: some servers take one and do not heed it."""
+    said = {engine.sampled(OPEN_QUESTION, 0)}
+    return any(engine.sampled(OPEN_QUESTION, seed) not in said for seed in range(1, DRAWS))
+
+
 def _picture(side: int) -> Image.Image:
     """Gray noise of 16 levels, which packs into about as many bytes as a photograph."""
     levels = bytes(range(120, 136)) * 16
@@ -262,6 +270,8 @@ def connect(
             *(http, found.id, {}), in_flight=in_flight, instead=instead, spending=spending
         )
         can = settle(engine, scores=scores, images=images)
+        counted = scores and can.scoring == "none" and instead.samples
+        alike = bool(counted) and not draws(engine.able(can))
     except Unanswered as error:
         raise UserError(f"the server at {url} does not answer a question: {error}") from None
     except Refused as error:
@@ -271,6 +281,13 @@ def connect(
         raise UserError(f"the server at {url} refuses: {error.detail}", hint=hint) from None
     except ValueError as error:
         raise UserError(f"the server at {url} gives no usable scores: {error}") from None
+    if alike:
+        raise UserError(
+            f"{found.name} at {url} answers alike at a temperature of 1, so --samples has nothing "
+            "to count",
+            hint="--without-logprobs label asks once; `transformers serve` draws where the model's "
+            'generation_config.json has "do_sample": true',
+        )
     if can.images is False:
         raise UserError(
             f"{found.name} at {url} takes no images, so it cannot judge captions",

@@ -288,17 +288,18 @@ class OpenAIEngine:
     def _without_logprobs(self, prompt: Prompt, words: Sequence[str]) -> AnswerScores | Failed:
         way = self.instead
         if way.samples:
-            drawn: dict[str, Any] = {"temperature": 1.0, self.can.limit: SAMPLE_TOKENS}
-            seeds = range(way.samples)
-            seeded = [{"seed": seed} if self.can.seed else {} for seed in seeds]
-            said = [self._said(prompt, **drawn, **seed) for seed in seeded]
-            return shares(said, words)
+            return shares([self.sampled(prompt, seed) for seed in range(way.samples)], words)
         if way.without == "label":
             return shares([self._said(prompt, **{self.can.limit: SAMPLE_TOKENS})], words)
         if way.without == "stated" and len(words) == 2:
             asked = replace(prompt, parts=(*prompt.parts, Template(STATE.format(words[0]))))
             return stated(self._said(asked, **{self.can.limit: STATED_TOKENS}))
         return Failed(Unscored.NO_LOGPROBS, "the server's answer holds no logprobs")
+
+    def sampled(self, prompt: Prompt, seed: int) -> str:
+        """A short answer at a temperature of 1. Raises `Refused` or `Unanswered`."""
+        seeded = {"seed": seed} if self.can.seed else {}
+        return self._said(prompt, temperature=1.0, **{self.can.limit: SAMPLE_TOKENS}, **seeded)
 
     def _said(self, prompt: Prompt, **options: Any) -> str:
         return messages.text_of(self.chat(prompt, **options))
