@@ -84,19 +84,12 @@ class PaliGemmaStates:
         for rows in critic.batches(requests, packed=critic.packed):
             batch = collate([row.row for row in rows], critic.tokenizer)
             images = torch.tensor([numbers[row.image] for row in rows], device=seen.tower.device)
-            places = [
-                [
-                    start + branch.prompt - 1
-                    for start, branch in zip(starts, row.row.branches, strict=True)
-                ]
-                for starts, row in zip(batch.starts, rows, strict=True)
-            ]
-            most = max(map(len, places))
-            only = torch.tensor([p + [0] * (most - len(p)) for p in places], device=images.device)
-            hidden = hidden_states(critic.model, seen.tower, images, batch, None, only)
-            states = hidden.float().cpu().numpy()
-            for row, own in zip(rows, states, strict=True):
-                found[row.request] |= dict(zip(row.sentences, own, strict=False))
+            hidden = hidden_states(critic.model, seen.tower, images, batch)
+            states = hidden.flatten(0, 1).float().cpu().numpy()
+            for number, row in enumerate(rows):
+                for k, branch in enumerate(row.row.branches):
+                    place = batch.at(number, k, branch.prompt - 1)
+                    found[row.request][row.sentences[k]] = states[place]
         nothing = np.zeros((0, self.width), np.float32)
         return [np.stack([own[k] for k in sorted(own)]) if own else nothing for own in found]
 

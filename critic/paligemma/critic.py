@@ -359,12 +359,9 @@ class PaliGemmaCritic:
         batch = collate([row.row for row in rows], tokenizer)
         image_of_row = torch.tensor([row.image for row in rows], device=device)
         cache = DynamicCache() if self.packed and not self.prefix_caches.full else None
-        places = self._answer_places(rows, batch)
-        most = max(map(len, places))
-        only = torch.tensor([row + [0] * (most - len(row)) for row in places], device=device)
-        hidden = hidden_states(self.model, tower, image_of_row, batch, cache, only)
-        read = [r * most + k for r, row in enumerate(places) for k in range(len(row))]
-        logits = logits_at(self.model, hidden, torch.tensor(read, device=device))
+        hidden = hidden_states(self.model, tower, image_of_row, batch, cache)
+        read = torch.tensor(self._answer_places(rows, batch), device=device)
+        logits = logits_at(self.model, hidden, read)
         answer, follow = logits[0::2], logits[1::2]
         pair = answer[:, [tokenizer.yes, tokenizer.no]]
         mass = (pair.logsumexp(-1) - answer.logsumexp(-1)).exp()
@@ -375,16 +372,14 @@ class PaliGemmaCritic:
                 self.prefix_caches.add(requests[row.request], cache, number, row.row)
         return found
 
-    def _answer_places(self, rows: Sequence[ScheduledRow], batch: PackedBatch) -> list[list[int]]:
-        """For each row the places to read: of every branch the last of its prompt, whose logits
-        are the answer's, and the last of the answer Yes, whose logits are of what follows."""
+    def _answer_places(self, rows: Sequence[ScheduledRow], batch: PackedBatch) -> list[int]:
+        """The flat places to read: of every branch the last of its prompt, whose logits are the
+        answer's, and the last of the answer Yes, whose logits are of what follows."""
         return [
-            [
-                start + branch.prompt - 1 + step
-                for start, branch in zip(starts, row.row.branches, strict=True)
-                for step in (0, len(self.tokenizer.answer_yes))
-            ]
-            for starts, row in zip(batch.starts, rows, strict=True)
+            batch.at(number, k, branch.prompt - 1 + step)
+            for number, row in enumerate(rows)
+            for k, branch in enumerate(row.row.branches)
+            for step in (0, len(self.tokenizer.answer_yes))
         ]
 
     def _drop_factual(

@@ -138,7 +138,7 @@ def prefill(
         sliding = tree_mask(batch, dtype, device, window)
     embeds = embedded(model, tower, torch.from_numpy(batch.ids))
     lengths = torch.tensor([len(row) for row in rows], device=device)
-    hidden = run_layers(model, embeds, mask, positions, cache, sliding, _last(lengths))
+    hidden = _last(run_layers(model, embeds, mask, positions, cache, sliding), lengths)
     positions = positions.masked_fill(_padding(positions.shape[1], lengths), 0)
     return DecoderState(cache, hidden, positions, lengths)
 
@@ -178,8 +178,8 @@ def prefill_from_cache(
     own = shared[:, None] + torch.arange(1, longest + 1, device=device)
     positions = torch.cat([before, own.masked_fill(_padding(longest, sizes), 0)], dim=1)
     mask, sliding = _masks(model, own, positions)
-    hidden = run_layers(model, embedded(model, None, ids), mask, own, cache, sliding, _last(sizes))
-    return DecoderState(cache, hidden, positions, shared + sizes)
+    hidden = run_layers(model, embedded(model, None, ids), mask, own, cache, sliding)
+    return DecoderState(cache, _last(hidden, sizes), positions, shared + sizes)
 
 
 def greedy(
@@ -238,9 +238,9 @@ def _padding(width: int, lengths: torch.Tensor) -> torch.Tensor:
     return torch.arange(width, device=lengths.device)[None, :] >= lengths[:, None]
 
 
-def _last(lengths: torch.Tensor) -> torch.Tensor:
-    """The place of each row's last token, (n, 1)."""
-    return lengths[:, None] - 1
+def _last(hidden: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """The states of each row's last token, (n, 1, hidden)."""
+    return hidden[torch.arange(len(lengths), device=hidden.device), lengths - 1][:, None]
 
 
 def _padded(parts: Sequence[torch.Tensor], width: int) -> torch.Tensor:

@@ -15,6 +15,7 @@ from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.engines.placement import device_and_dtype
 from revise_captions.errors import UserError
 from revise_captions.pretrained import load_pretrained, load_weights, with_adapter
+from revise_captions.process_memory import keep_freed_memory
 from revise_captions.text.clauses import VERSION as CLAUSES
 
 #: Most rows of a forward pass, where nothing else is asked for.
@@ -60,7 +61,7 @@ def load_paligemma(
     if merged is not None:
         check_base(merged, digest, folder)
     return PaliGemmaCritic(
-        _placed(load_model(folder, number, merged), place, number, compiled),
+        _placed(load_model(folder, number, merged), place, compiled),
         PromptTokenizer(load_pretrained(AutoTokenizer, folder)),
         card,
         vocabulary=read_vocabulary(own),
@@ -79,15 +80,11 @@ def load_paligemma(
 
 
 def _placed(
-    model: PaliGemmaForConditionalGeneration, place: str, dtype: torch.dtype, compiled: bool
+    model: PaliGemmaForConditionalGeneration, place: str, compiled: bool
 ) -> PaliGemmaForConditionalGeneration:
-    """The model on its device, with the optimizations for that device."""
-    from revise_captions.critic.paligemma.cpu_fusion import fuse, keep_freed_memory
-
+    """The model on its device."""
     if place == "cpu":
         keep_freed_memory()
-        if not compiled:
-            fuse(model, dtype)
     model = model.to(place)
     if compiled:
         from revise_captions.critic.paligemma.compile import compile_layers

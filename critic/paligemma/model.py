@@ -10,11 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.critic.paligemma.packing import PackedBatch, tree_mask
-from revise_captions.critic.paligemma.sparse_last_layer import (
-    at_places,
-    is_sparse,
-    sparsify_last_layer,
-)
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer, vocabulary_size
 from revise_captions.engines.transformers.cache_argument import with_cache
 
@@ -101,8 +96,7 @@ def _plain_attention(
 
 
 def use_tree_attention(model: PaliGemmaForConditionalGeneration) -> None:
-    """Switches the language model to `_attention`, or to eager where it has soft-caps, and its last
-    layer to computing only what is read (`sparse_last_layer`)."""
+    """Switches the language model to `_attention`, or to eager where it has soft-caps."""
     from transformers import AttentionInterface
 
     AttentionInterface.register(ATTENTION, _attention)
@@ -112,7 +106,6 @@ def use_tree_attention(model: PaliGemmaForConditionalGeneration) -> None:
     model.set_attn_implementation(
         {"": "eager", "text_config": "eager" if capped else ATTENTION, "vision_config": "sdpa"}
     )
-    sparsify_last_layer(model)
 
 
 def new_model(tokenizer: PromptTokenizer, **shape: int) -> PaliGemmaForConditionalGeneration:
@@ -243,9 +236,8 @@ def run_layers(
     positions: torch.Tensor,
     cache: Cache | None = None,
     sliding: torch.Tensor | None = None,
-    only: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Last hidden states under an additive mask.
+    """Last hidden states under an additive mask, (rows, length, hidden).
 
     Both layer types get a mask from here: transformers would pass a 4D mask to sliding-window
     layers unchanged.
@@ -257,12 +249,7 @@ def run_layers(
         positions: From 1, (rows, length).
         cache: Gets the keys and values, if given.
         sliding: The mask of sliding-window layers, where positions go beyond the window.
-        only: The places to return, (rows, n); None: all of them.
-
-    Returns:
-        (rows, n or length, hidden).
     """
-    sparse = only is not None and is_sparse(model)
     language_model = model.model.language_model
     output: torch.Tensor = language_model(
         inputs_embeds=embeds,
@@ -272,9 +259,8 @@ def run_layers(
         },
         position_ids=positions.to(embeds.device),
         **with_cache(language_model, cache),
-        **({"only": only} if sparse else {}),
     ).last_hidden_state
-    return output if sparse or only is None else at_places(output, only)
+    return output
 
 
 def hidden_states(
@@ -283,9 +269,8 @@ def hidden_states(
     image_of_row: torch.Tensor,
     batch: PackedBatch,
     cache: Cache | None = None,
-    only: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Last hidden states of packed rows.
+    """Last hidden states of packed rows, (rows, length, hidden).
 
     Args:
         model: The critic's network.
@@ -293,10 +278,6 @@ def hidden_states(
         image_of_row: Each row's image, an index into `tower`, (rows,).
         batch: The rows.
         cache: Gets the rows' keys and values, if given.
-        only: The places to return, (rows, n); None: all of them.
-
-    Returns:
-        (rows, n or length, hidden).
     """
     import torch
 
@@ -307,7 +288,7 @@ def hidden_states(
     if window is not None and int(batch.positions.max()) > window:
         sliding = tree_mask(batch, embeds.dtype, embeds.device, window)
     positions = torch.from_numpy(batch.positions)
-    return run_layers(model, embeds, mask, positions, cache, sliding, only)
+    return run_layers(model, embeds, mask, positions, cache, sliding)
 
 
 def logits_at(

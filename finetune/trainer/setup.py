@@ -15,7 +15,6 @@ import torch
 from revise_captions.critic.checkpoints import CriticCard, save_critic
 from revise_captions.critic.gates.language import Vocabulary
 from revise_captions.critic.paligemma.compile import compile_layers
-from revise_captions.critic.paligemma.cpu_fusion import keep_freed_memory
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.engines.placement import device_and_dtype
 from revise_captions.errors import UserError
@@ -40,6 +39,7 @@ from revise_captions.finetune.trainer.state import RunFolder, TrainingProgress, 
 from revise_captions.finetune.trainer.trackers import TrackedRun, expect_tracker, open_tracker
 from revise_captions.finetune.trainer.validate import ValidationResult
 from revise_captions.io.writing import write_text
+from revise_captions.process_memory import keep_freed_memory
 from revise_captions.runs.training_folder import check_run_folder, mark_run_folder
 from revise_captions.text.formatting import plural
 

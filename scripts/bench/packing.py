@@ -33,12 +33,12 @@ from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.gates.language import Vocabulary, read_vocabulary
 from revise_captions.critic.locate import find_checkpoint
 from revise_captions.critic.paligemma import queries
-from revise_captions.critic.paligemma.cpu_fusion import fuse, keep_freed_memory
 from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.model import new_model
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.protocol import JudgeRequest
+from revise_captions.process_memory import keep_freed_memory
 from revise_captions.text.sentences import split
 from scripts.bench.critic import hardware
 from scripts.bench.token_cost import token_cost
@@ -56,7 +56,6 @@ def random_critic(tokenizer: PromptTokenizer, images: int, dtype: torch.dtype) -
         sys.exit(f"{images} image tokens are no square")
     torch.manual_seed(0)
     model = new_model(tokenizer, image_size=side).to(dtype)
-    fuse(model, dtype)
     return PaliGemmaCritic(
         model,
         tokenizer,

@@ -23,11 +23,26 @@ def peak_memory() -> int:
     return size if sys.platform == "darwin" else size * 1024
 
 
+def keep_freed_memory() -> None:
+    """Tells glibc's malloc to keep large freed buffers instead of returning them to the system.
+
+    A model on a CPU allocates and frees its activations at every step; page faults on fresh memory
+    cost up to a third of the time. Does nothing without glibc.
+    """
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(-4, 0)  # M_MMAP_MAX: never map a buffer of its own
+        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: never shrink the heap
+        libc.mallopt(-2, 256 * 2**20)  # M_TOP_PAD: grow it in large steps
+
+
 def give_back_freed_memory() -> None:
     """Has the C library return to the system what is free, of all threads.
 
     Left to itself it keeps for each thread as much as the largest image there took, and all of it
-    where a model asked for that (`critic.paligemma.cpu_fusion.keep_freed_memory`).
+    where a model asked for that (`keep_freed_memory`).
     """
     import ctypes
 

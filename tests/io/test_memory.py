@@ -216,7 +216,7 @@ KEPT = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from revise_captions.critic.paligemma.cpu_fusion import keep_freed_memory
+from revise_captions.process_memory import keep_freed_memory
 from revise_captions.io.decoding import LIMITS, decode, reduced
 from revise_captions.process_memory import peak_memory
 
