@@ -3,7 +3,6 @@
     python -m scripts.checks.vllm_vision                        # everything below
     python -m scripts.checks.vllm_vision written bundled        # PaliGemma 2 critics of ours
     python -m scripts.checks.vllm_vision qwen3_vl internvl      # tiny instruct models, by family
-    python -m scripts.checks.vllm_vision --make idefics3 FOLDER # only writes one, to be served
 
 Needs vLLM with its torchvision; scripts/README.md says how such an environment is made. `written`
 is a tiny random critic as captions finetune writes one, `bundled` the bundled one under the causal
@@ -210,7 +209,7 @@ def _beside(plain: Plain, codec: Any, request: Any, output: Any) -> dict[str, fl
 # --- Instruct models ------------------------------------------------------------------------------
 
 
-def tiny(family: str, folder: Path) -> Path:
+def tiny(family: str, folder: Path, *, sure: bool = True) -> Path:
     """The tests' tiny model with heads of 32, as captions finetune writes it: vLLM refuses heads of
     16 on a CPU."""
     from revise_captions.critic.hub_names import write_hub_names
@@ -230,7 +229,7 @@ def tiny(family: str, folder: Path) -> Path:
         return plain(tokenizer, **more, **heads)
 
     tinyvlm._text = text
-    made: Path = tinyvlm.saved(folder, family)
+    made: Path = tinyvlm.saved(folder, family, sure=sure)
     write_hub_names(made)
     return made
 
@@ -329,11 +328,7 @@ def main() -> None:
     parser.add_argument("models", nargs="*", help=f"{', '.join(known)}  [default: all]")
     parser.add_argument("--captions", type=int, default=6, help="held-out captions to ask about")
     parser.add_argument("--limit", type=float, default=1e-4, help="largest |ΔP| that passes")
-    parser.add_argument("--make", nargs=2, metavar=("FAMILY", "FOLDER"), help="write a tiny model")
     given = parser.parse_args()
-    if given.make:
-        tiny(given.make[0], Path(given.make[1]))
-        return
     if unknown := set(given.models) - set(known):
         parser.error(f"unknown models: {', '.join(sorted(unknown))}; known: {', '.join(known)}")
     os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
