@@ -55,7 +55,7 @@ def finetune(
     train_tower(run, snapshot)
     if base == "new" and run.dense is not None and settings.tower.align and run.progress.step == 0:
         align(run, run.dense)
-    train_all(run, snapshot)
+    train_all(run, snapshot, export)
     save(run, snapshot)
     _finish(run, out)
     run.parallel.wait()

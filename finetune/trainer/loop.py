@@ -30,7 +30,7 @@ from revise_captions.finetune.trainer.validate import (
 )
 from revise_captions.text.formatting import duration
 
-#: Writes the model as it stands into a folder.
+#: Writes the model as it stands, or the finished critic, into a folder.
 Snapshot = Callable[[TrainingRun, Path], None]
 #: Between interim validations, as a share of the training: so that patience means something.
 APART = 0.05
@@ -113,13 +113,13 @@ def align(run: TrainingRun, dense: Dense) -> None:
     run.log("align", explained=round(explained, 4))
 
 
-def train_all(run: TrainingRun, snapshot: Snapshot) -> None:
+def train_all(run: TrainingRun, snapshot: Snapshot, export: Snapshot) -> None:
     """The main phase: every task, until a limit or the patience is reached."""
     settings, progress = run.settings, run.progress
     every, patience = settings.validation, settings.limits.patience
     order = endless_batches(run.train, settings, progress.epoch, progress.batch)
     tally: list[dict[str, float]] = []
-    _time_the_end(run)
+    _time_the_end(run, export)
     run.train_mode()
     first = last = fraction(run)
     shown = saved = validated = began = time.monotonic()
@@ -129,7 +129,8 @@ def train_all(run: TrainingRun, snapshot: Snapshot) -> None:
         before, asked = time.monotonic(), members[: _fitting(run)]
         tally.append(step(run, epoch, index, asked))
         now = time.monotonic()
-        run.end.step = (now - before) / len(asked) * len(members)
+        # the slowest of late: how long a step takes depends on its captions, and on other programs
+        run.end.step = max(0.8 * run.end.step, (now - before) / len(asked) * len(members))
         progress.epoch, progress.batch, progress.step = epoch, index + 1, progress.step + 1
         # by the first process's clock: all must stop, validate and save together
         if every.steps:
@@ -162,18 +163,20 @@ def train_all(run: TrainingRun, snapshot: Snapshot) -> None:
         _validate_and_keep_best(run)
 
 
-def _time_the_end(run: TrainingRun) -> None:
-    """Times a validation of a few captions; what the end takes is kept free of a time limit."""
+def _time_the_end(run: TrainingRun, export: Snapshot) -> None:
+    """Tries the end out: validates a few captions, and writes a critic that nobody keeps. What the
+    end takes is kept free of a time limit."""
     settings, progress = run.settings, run.progress
     if settings.limits.minutes or settings.validation.time_share:
         with averaged(run):
             if run.parallel.first:
                 run.end.caption = _seconds_a_caption(run)
+                run.end.writing = _seconds_to_write(run, export) if settings.limits.minutes else 0.0
         held = run.optimizer.average.numel() * 4 * 4  # weights, two moments, average: float32
         run.end.saving = held / SLOW_DISK
     passed = time.monotonic() - run.began
-    progress.seconds, run.end.total, run.end.caption = run.parallel.agree(
-        passed, _end_of(run), run.end.caption
+    progress.seconds, run.end.total, run.end.caption, run.end.writing = run.parallel.agree(
+        passed, _end_of(run), run.end.caption, run.end.writing
     )
     progress.prepared = progress.prepared or progress.seconds
 
@@ -189,6 +192,19 @@ def _seconds_a_caption(run: TrainingRun) -> float:
         if seconds > 0.1:
             break
     return seconds
+
+
+def _seconds_to_write(run: TrainingRun, export: Snapshot) -> float:
+    """Of the finished critic: one whose figures are chance, on all validation captions."""
+    told = [(k, s.factual) for k, one in enumerate(run.validation) for s in one.sentences]
+    owner, factual = (np.array(column) for column in zip(*told, strict=True))
+    chance = np.random.default_rng(run.settings.seed).random(len(told))
+    run.measured = ValidationResult(chance, factual, 0.0, 0.0, 0.0, caption=owner)
+    began = time.monotonic()
+    list(samples(run.learner, run.learner.card(), run.validation, run.settings.validation.samples))
+    run.folder.try_out(lambda path: export(run, path))
+    run.measured = None
+    return time.monotonic() - began
 
 
 def _fitting(run: TrainingRun) -> int | None:
@@ -218,8 +234,8 @@ def _end_of(run: TrainingRun) -> float:
         last = min(last, max(validation.time_share * limit, MARGIN * limit, least))
     if validation.keep == "best":
         last += _interim(run)
-    saving = 3 * run.end.saving  # state, snapshot and the critic
-    return last + saving + run.end.step + MARGIN * limit
+    # a state, a snapshot and the critic
+    return last + run.end.saving + 2 * run.end.writing + run.end.step + MARGIN * limit
 
 
 def captions_in_time(run: TrainingRun) -> int:
@@ -227,7 +243,7 @@ def captions_in_time(run: TrainingRun) -> int:
     limit = run.settings.limits.minutes * 60
     if not limit or not run.end.caption:
         return 0
-    left = limit * (1 - MARGIN) - (time.monotonic() - run.began) - run.end.saving
+    left = limit * (1 - MARGIN) - (time.monotonic() - run.began) - run.end.writing
     count = max(FEWEST, int(left / run.end.caption))
     return 0 if count >= len(run.validation) else count
 
@@ -327,8 +343,8 @@ def save(run: TrainingRun, snapshot: Snapshot) -> None:
     if run.parallel.first:
         folder.save(state)
         folder.remove_old_parts(step)
+    run.end.saving = time.monotonic() - began
     with averaged(run):
         if run.parallel.first:
             folder.export("snapshot", lambda path: snapshot(run, path))
-    run.end.saving = (time.monotonic() - began) / 2  # a state and a snapshot
     run.log("saved", step=step)

@@ -70,13 +70,15 @@ class EndCosts:
 
     Attributes:
         caption: To validate a caption.
-        saving: To save once.
+        saving: To save a state.
+        writing: To write the finished critic, with its card.
         step: The last step, as the next one may begin just before the end.
         total: All of it, and to export: kept free at the end of a time limit.
     """
 
     caption: float = 0.0
     saving: float = 0.0
+    writing: float = 0.0
     step: float = 0.0
     total: float = 0.0
 

@@ -102,6 +102,10 @@ class RunFolder:
         shutil.rmtree(old, ignore_errors=True)
         return target
 
+    def try_out(self, write: Write) -> None:
+        """Has `write(folder)` fill a folder, and removes it."""
+        shutil.rmtree(self._drafted("trial", write))
+
     def finish(self, write: Write, last: str) -> None:
         """Has `write(folder)` fill a folder, then moves what is in it to `out`.
 
