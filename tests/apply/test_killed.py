@@ -30,7 +30,7 @@ class Attacked:
     def whole(self, *arguments: str) -> float:
         """Runs it to its end; returns the processor seconds that it took."""
         status, seconds = self.runs.run(list(arguments), folder=self.folder)
-        assert status == 0, (self.folder / "printed").read_text()
+        assert status == 0, (self.folder / "printed.err").read_text()
         return seconds
 
     def killed(self, longest: float, *arguments: str) -> bool:
@@ -39,7 +39,7 @@ class Attacked:
         if self.rng.random() < 0.5:
             moment, change = None, self.rng.randrange(12)
         status, _ = self.runs.run(list(arguments), moment, change, self.folder)
-        assert status in (0, -signal.SIGKILL), (self.folder / "printed").read_text()
+        assert status in (0, -signal.SIGKILL), (self.folder / "printed.err").read_text()
         return status != 0
 
 
@@ -70,7 +70,7 @@ def held(folder: Path, names: list[str]) -> dict[str, dict[str, bytes]]:
 
 def nothing_else(folder: Path, before: set[str], names: list[str]) -> None:
     """No working file stays, and nothing beside the outputs."""
-    now = {path.name for path in folder.iterdir()} - {"printed"}
+    now = {path.name for path in folder.iterdir()} - {"printed", "printed.err"}
     assert now <= before | set(names)
 
 

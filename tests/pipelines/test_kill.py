@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,23 @@ RECORDS = 340  # six windows, of five or six calls of the critic each
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
+    runs = Runs(tmp_path_factory.mktemp("kill"))
+    yield runs
+    runs.close()
+
+
+@pytest.fixture(scope="module")
+def folder(runs: Runs) -> Path:
     """Input with some bad rows, and what an uninterrupted run makes of it, in `whole.*`."""
-    folder = tmp_path_factory.mktemp("kill")
+    folder = runs.folder
     write_input(folder / "in.jsonl", RECORDS, seed=5)
     lines = (folder / "in.jsonl").read_text().splitlines()
     for at in (3, 130, 131, 300):
         lines.insert(at, "{oops")
     lines[70] = lines[70].replace("a.png", "gone.png")
     (folder / "in.jsonl").write_text("\n".join(lines))
-    code, _, err = finish(start(folder, "in.jsonl", "whole.jsonl", "--report", "whole.html"))
+    code, _, err = runs.said("in.jsonl", "whole.jsonl", "--report", "whole.html")
     assert code == 0, err
     return folder
 
@@ -54,10 +62,9 @@ def leftovers(folder: Path, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(60, marks=pytest.mark.slow)])
-def test_killed_at_random_moments(folder, kills):
+def test_killed_at_random_moments(runs, folder, kills):
     """At moments from a run's whole length, again and again, each time resumed."""
     rng = random.Random(20)
-    runs = Runs(folder)
     expected = results(folder, "whole")
     status, length = runs.run(["in.jsonl", "alone.jsonl", "--report", "alone.html"])
     assert status == 0
@@ -74,32 +81,31 @@ def test_killed_at_random_moments(folder, kills):
             if journal.exists() or not out.exists():
                 continue
             status = 0  # it was killed when its work was done
-        assert status == 0, (folder / "printed").read_text()
+        assert status == 0, (folder / "printed.err").read_text()
         assert results(folder, name) == expected
         assert leftovers(folder, name) == []
         finished += 1
-    runs.close()
     assert hit >= kills // 2  # of runs that had something to lose
 
 
-def test_a_resumed_run_judges_nothing_twice(folder):
+def test_a_resumed_run_judges_nothing_twice(runs, folder):
     """The engine dies after some windows; only what was not finished is judged on resuming."""
     calls = {"SCRIPTED_CALLS": "calls.all"}
-    code, _, err = finish(start(folder, "in.jsonl", "c0.jsonl", **calls))
+    code, _, err = runs.said("in.jsonl", "c0.jsonl", **calls)
     assert code == 0, err
     dead = {"SCRIPTED_CALLS": "calls.one", "SCRIPTED_DIES": "23"}
-    code, out, err = finish(start(folder, "in.jsonl", "c1.jsonl", "--force", **dead))
+    code, out, err = runs.said("in.jsonl", "c1.jsonl", "--force", **dead)
     assert (code, out) == (3, "")
     assert err.splitlines()[-2:] == [
         "revise-captions: the engine stopped answering",
         "  resume with: revise-captions in.jsonl c1.jsonl --resume",
     ]
-    code, _, err = finish(start(folder, "in.jsonl", "c1.jsonl"))
+    code, _, err = runs.said("in.jsonl", "c1.jsonl")
     assert code == 2
     assert "--resume" in err
     assert "--force" in err
     again = {"SCRIPTED_CALLS": "calls.two"}
-    code, _, err = finish(start(folder, "in.jsonl", "c1.jsonl", "--resume", **again))
+    code, _, err = runs.said("in.jsonl", "c1.jsonl", "--resume", **again)
     assert code == 0, err
     assert (folder / "c1.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
     whole, one, two = (
@@ -113,15 +119,15 @@ def test_a_resumed_run_judges_nothing_twice(folder):
     assert 0 <= len(one) + len(two) - len(whole) <= 1.5 * window
 
 
-def test_a_run_with_other_settings_is_not_resumed(folder):
-    finish(start(folder, "in.jsonl", "s.jsonl", SCRIPTED_DIES="9"))
-    code, _, err = finish(start(folder, "in.jsonl", "s.jsonl", "--resume", "--rounds", "1"))
+def test_a_run_with_other_settings_is_not_resumed(runs, folder):
+    runs.said("in.jsonl", "s.jsonl", SCRIPTED_DIES="9")
+    code, _, err = runs.said("in.jsonl", "s.jsonl", "--resume", "--rounds", "1")
     assert code == 2
     assert "rounds was '2' and is '1'" in err
     text = (folder / "in.jsonl").read_text()
     (folder / "in.jsonl").write_text(text.replace("A dog", "A cat", 1))
     try:
-        code, _, err = finish(start(folder, "in.jsonl", "s.jsonl", "--resume"))
+        code, _, err = runs.said("in.jsonl", "s.jsonl", "--resume")
     finally:
         (folder / "in.jsonl").write_text(text)
     assert code == 2
@@ -129,12 +135,12 @@ def test_a_run_with_other_settings_is_not_resumed(folder):
     picture = (folder / "a.png").read_bytes()
     Image.new("RGB", (9, 7), "blue").save(folder / "a.png")
     try:
-        code, _, err = finish(start(folder, "in.jsonl", "s.jsonl", "--resume"))
+        code, _, err = runs.said("in.jsonl", "s.jsonl", "--resume")
     finally:
         (folder / "a.png").write_bytes(picture)
     assert code == 2
     assert "the input has changed since the run began" in err
-    code, _, err = finish(start(folder, "in.jsonl", "s.jsonl", "--resume"))
+    code, _, err = runs.said("in.jsonl", "s.jsonl", "--resume")
     assert code == 0, err
     assert (folder / "s.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
 
@@ -145,12 +151,12 @@ def wait_for_work(folder: Path, name: str) -> None:
         time.sleep(0.02)
 
 
-def test_ctrl_c_and_two_runs_at_once(folder):
+def test_ctrl_c_and_two_runs_at_once(runs, folder):
     arguments = ("in.jsonl", "i.jsonl", "--group-by", "no field", "--force")
     process = start(folder, *arguments, SCRIPTED_STALLS="25")
     wait_for_work(folder, "i")
     for flag in ("--resume", "--force"):  # a second run of the same output, meanwhile
-        code, out, err = finish(start(folder, "in.jsonl", "i.jsonl", flag))
+        code, out, err = runs.said("in.jsonl", "i.jsonl", flag)
         assert (code, out) == (2, "")
         assert err.startswith("revise-captions: another run is writing i.jsonl.journal\n")
     process.send_signal(signal.SIGINT)
@@ -159,7 +165,7 @@ def test_ctrl_c_and_two_runs_at_once(folder):
     command = "revise-captions in.jsonl i.jsonl --group-by 'no field' --resume"
     assert err.splitlines()[-2:] == ["revise-captions: interrupted", f"  resume with: {command}"]
     assert not (folder / "i.jsonl").exists()
-    code, _, err = finish(start(folder, *shlex.split(command)[1:]))
+    code, _, err = runs.said(*shlex.split(command)[1:])
     assert code == 0, err
     assert (folder / "i.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
     assert leftovers(folder, "i") == []
@@ -203,16 +209,16 @@ def test_terminated_and_resumed(folder, number, status):
     assert leftovers(folder, name) == []
 
 
-def test_a_damaged_journal(folder):
+def test_a_damaged_journal(runs, folder):
     """What is repeated is said; what this program did not write is no traceback."""
-    finish(start(folder, "in.jsonl", "j.jsonl", SCRIPTED_DIES="23"))
+    runs.said("in.jsonl", "j.jsonl", SCRIPTED_DIES="23")
     journal = folder / "j.jsonl.journal"
     lines = journal.read_bytes().splitlines(keepends=True)
     row = json.loads(lines[1].split(b" ", 3)[3])
     row[0][1]["revision"]["sentences"] = "none"
     body = b" ".join([*lines[1].split(b" ", 3)[1:3], json.dumps(row).encode()])
     journal.write_bytes(b"".join([lines[0], b"%08x %b\n" % (zlib.crc32(body), body), *lines[2:]]))
-    code, _, err = finish(start(folder, "in.jsonl", "j.jsonl", "--resume"))
+    code, _, err = runs.said("in.jsonl", "j.jsonl", "--resume")
     assert code == 2, err
     assert "j.jsonl.journal was changed by another program: the result of line 1" in err
     assert "Traceback" not in err
@@ -220,7 +226,7 @@ def test_a_damaged_journal(folder):
     assert not (folder / "j.quarantine.jsonl").exists()
     lines[2] = lines[2].replace(b"a", b"b", 1)
     journal.write_bytes(b"".join(lines))
-    code, _, err = finish(start(folder, "in.jsonl", "j.jsonl", "--resume"))
+    code, _, err = runs.said("in.jsonl", "j.jsonl", "--resume")
     assert code == 0, err
     assert "j.jsonl.journal is damaged from line 3 on: 1 finished windows are kept" in err
     assert (folder / "j.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
@@ -228,7 +234,7 @@ def test_a_damaged_journal(folder):
 
 
 @pytest.mark.parametrize("share", [0.0001, 0.4, 0.95])
-def test_a_full_disk(folder, share):
+def test_a_full_disk(runs, folder, share):
     """Files may grow to a share of the journal's or the output's final size, and no further."""
     size = (folder / "whole.jsonl").stat().st_size
     limit = str(int(share * size))
@@ -238,7 +244,7 @@ def test_a_full_disk(folder, share):
     assert "Traceback" not in err
     assert "--resume" in err
     assert not (folder / "d.jsonl").exists()
-    code, _, err = finish(start(folder, "in.jsonl", "d.jsonl", "--report", "d.html", "--resume"))
+    code, _, err = runs.said("in.jsonl", "d.jsonl", "--report", "d.html", "--resume")
     assert code == 0, err
     assert results(folder, "d") == results(folder, "whole")
     assert leftovers(folder, "d") == []

@@ -83,7 +83,7 @@ class Runs:
     """
 
     def __init__(self, folder: Path, of: str = "revise-captions") -> None:
-        self.server = start(folder, "serve", of, stdin=True)
+        self.folder, self.server = folder, start(folder, "serve", of, stdin=True)
         assert self.server.stdin is not None
         assert self.server.stdout is not None
         self.ask, self.answer = self.server.stdin, self.server.stdout
@@ -94,10 +94,12 @@ class Runs:
         kill_at: float | None = None,
         change: int | None = None,
         folder: Path | str = ".",
+        environment: dict[str, str] | None = None,
     ) -> tuple[int, float]:
         """Exit status and processor seconds. Kills once it has used so many of those, which, other
         than seconds on the wall, say the same on a busy machine, or at a `change` of the disk."""
         request = {"arguments": arguments, "folder": str(folder), "change": change}
+        request["environment"] = environment or {}
         self.ask.write(json.dumps(request) + "\n")
         self.ask.flush()
         process = int(self.answer.readline())
@@ -108,6 +110,12 @@ class Runs:
                     break
         status, seconds = self.answer.readline().split()
         return int(status), float(seconds)
+
+    def said(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
+        """Exit status and what a run printed."""
+        status, _ = self.run(list(arguments), environment=environment)
+        out, err = ((self.folder / name).read_text() for name in ("printed", "printed.err"))
+        return status, out, err
 
     def close(self) -> None:
         self.ask.close()

@@ -158,12 +158,12 @@ def _write_peak(path: str) -> None:
 
 
 def serve(of: str) -> None:
-    """Forks a run for each line of standard input, `{"arguments": …, "folder": …, "change": …}`:
-    where it runs, and null or what `killed_runs.die_at_change` takes.
+    """Forks a run for each line of standard input, `{"arguments": …, "folder": …, "change": …,
+    "environment": …}`: where it runs, and null or what `killed_runs.die_at_change` takes.
 
     Answers with its process id, then with its exit status (minus the signal that ended it) and the
-    seconds of processor time that it took. What it prints goes to `printed`. Without the imports, a
-    run's length is its work.
+    seconds of processor time that it took. What it prints goes to `printed` and `printed.err`.
+    Without the imports, a run's length is its work.
 
     Args:
         of: `revise-captions`, with these models, or `captions`.
@@ -185,9 +185,9 @@ def serve(of: str) -> None:
         child = os.fork()
         if child == 0:
             os.chdir(request["folder"])
-            printed = os.open("printed", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            os.dup2(printed, 1)
-            os.dup2(printed, 2)
+            os.environ.update(request["environment"])
+            for stream, name in ((1, "printed"), (2, "printed.err")):
+                os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
             if request["change"] is not None:
                 die_at_change(request["change"])
             (captions.main if of == "captions" else main)(request["arguments"])
