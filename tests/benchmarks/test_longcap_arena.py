@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,12 +24,19 @@ from revise_captions.benchmarks.catalog.longcap_arena import (
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.errors import UserError
 from revise_captions.pipelines.benchmarks.cli import caption_benchmarks
+from revise_captions.pipelines.reproduce import vela
 from revise_captions.pipelines.reproduce.cli import reproduce_table
+from revise_captions.stats.paired_tests import measured
 from revise_captions.vela.training.data import merged, read_rated
 from revise_captions.vela.training.settings import RatingFields
 
 PAPER = Path(__file__).parents[3] / "shared/papers/vela.txt"
 test_of.__test__ = False
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch) -> None:
+    monkeypatch.setattr(vela, "measured", partial(measured, replicates=20))
 
 
 def write(folder: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,15 +12,17 @@ from click.testing import CliRunner
 from revise_captions.command_line.captions import load_command
 from revise_captions.errors import UserError
 from revise_captions.metrics.protocol import ScoredSpan
-from revise_captions.pipelines.reproduce import posh
+from revise_captions.pipelines.reproduce import posh, vela
 from revise_captions.pipelines.reproduce.catalog import table, tables
 from revise_captions.pipelines.reproduce.options import ReproduceOptions
 from revise_captions.pipelines.reproduce.run import SAMPLES, reproduce
 from revise_captions.records import Span
+from revise_captions.stats.paired_tests import measured
 
 
 @pytest.mark.parametrize("name", tables())
-def test_every_table_runs_on_its_sample_and_says_so(name, tmp_path):
+def test_every_table_runs_on_its_sample_and_says_so(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(vela, "measured", partial(measured, replicates=20))
     out = tmp_path / "table.json"
     text = reproduce(ReproduceOptions(name, out=out))
     assert "\nSAMPLE: " in text
