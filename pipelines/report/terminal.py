@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.engines.openai import usage
 from revise_captions.pipelines.output.repeats import said
 from revise_captions.pipelines.report.corrected import trust
 from revise_captions.pipelines.verify.findings import not_verified
@@ -221,4 +220,13 @@ def _speed(summary: Mapping[str, Any]) -> Iterator[Line]:
         )
     yield "Time", duration(speed["seconds"]), rate
     if used := speed.get("servers"):
-        yield "Requests to servers", f"{used['requests']:,}", usage.said(used)
+        cached = (
+            f"{percent(used['cached'] / max(used['tokens_in'], 1))} cached"
+            if used["cached"]
+            else ""
+        )
+        yield "Requests to servers", f"{used['requests']:,}", ""
+        yield "  tokens in", f"{used['tokens_in']:,}", cached
+        yield "  tokens out", f"{used['tokens_out']:,}", ""
+        if used["cost"] is not None:
+            yield "  cost", f"{used['cost']:.4g}", ""

@@ -45,13 +45,14 @@ def test_tokens_and_cost_are_counted_and_estimated(capsys, tmp_path):
     with serving(Manners("vllm")) as url:
         asked = ("in.jsonl", "out.jsonl", "--critic", f"{MODEL}@{url}", *priced)
         _, estimated, _ = outcome(cli.main, capsys, *asked, "--dry-run")
-        code, out, err = outcome(cli.main, capsys, *asked)
+        code, out, _ = outcome(cli.main, capsys, *asked)
     assert code == 0
     used = json.loads((tmp_path / "report.json").read_text())["summary"]["speed"]["servers"]
     assert used["cost"] == pytest.approx((2 * used["tokens_in"] + 4 * used["tokens_out"]) / 1e6)
     assert used["cached"] == 4 * used["requests"] > 0
-    (line,) = [line for line in (out + err).splitlines() if line.startswith("Requests to servers")]
-    assert f"{used['tokens_in']:,} tokens in" in line
+    told = dict(re.findall(r"^ *(Requests to servers|tokens in|tokens out|cost) +(\S+)", out, re.M))
+    counts = [used["requests"], used["tokens_in"], used["tokens_out"]]
+    assert [*told.values()] == [*(f"{n:,}" for n in counts), f"{used['cost']:.4g}"]
     assert f"{used['tokens_in']:,} tokens in" in (tmp_path / "report.html").read_text()
     found = re.search(r"tokens +about ([\d,]+) in, ([\d,]+) out, cost ([\d.e-]+):", estimated)
     tokens_in, tokens_out = (int(found[k].replace(",", "")) for k in (1, 2))
