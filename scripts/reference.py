@@ -36,7 +36,8 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;")
+    one = text.replace("] [", "; ")  # which would be a reference
+    return one.replace("|", "\\|").replace("<", "&lt;")
 
 
 def options(name: str) -> Callable[[], str]:

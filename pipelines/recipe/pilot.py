@@ -149,7 +149,8 @@ def _right(recipe: Recipe, judged: str, root: Path) -> Iterator[str]:
     counts = decided(decisions_path(judged))
     if not counts:
         yield f"{'right':9}nobody has decided about a rewrite yet: decide about {enough:,}, or all"
-        yield f"{'':9}that there are, then repeat this command.  {explore}"
+        yield f"{'':9}that there are, then repeat this command."
+        yield f"{'':9}{explore}"
         return
     right, of = counts.count(ACCEPT), len(counts)
     low, high = exact_interval(right, of)

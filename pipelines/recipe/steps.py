@@ -185,7 +185,7 @@ def _report(recipe: Recipe, before: list[str], resume: bool) -> None:
     job = replace(recipe.job, run=replace(recipe.job.run, out=before[-1], force=True))
     with closing(open_run(before[-1], job.inputs.caption_field)) as opened:
         source = opened if job.inputs.folder is None else replace(opened, folder=job.inputs.folder)
-        tallied, signature = RunTally(source, job.run), ""
+        tallied, signature = RunTally(source, job.run, recipe.job.run.out), ""
         for path in map(quarantine_path, before):
             for bad in _quarantined(path):
                 tallied.tally.quarantine(bad)

@@ -55,10 +55,13 @@ def check_report(path: Path, options: RunOptions, reads: Sequence[Path | str]) -
 
 
 class RunTally:
-    """A run's figures and the report's sample, row by row, in the input's order."""
+    """A run's figures and the report's sample, row by row, in the input's order.
 
-    def __init__(self, source: Source, options: RunOptions) -> None:
-        self.source = source
+    `title` is the report's, where that is not the source's name.
+    """
+
+    def __init__(self, source: Source, options: RunOptions, title: str = "") -> None:
+        self.source, self.title = source, title or source.name
         self.group_by = options.group_by
         self.tally = Tally(group_by=options.group_by)
         self.sampler: Sampler | None = None
@@ -149,7 +152,7 @@ def summarize(
                 options.report,
                 summary=summary,
                 rows=with_pictures(tallied.sampler, source, load),
-                title=source.name,
+                title=tallied.title,
                 signature=signature,
                 settings=settings,
                 force=options.force,

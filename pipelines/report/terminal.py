@@ -50,7 +50,7 @@ def render_table(summary: Mapping[str, Any], console: Console) -> None:
         if rows:
             show()
         for label, value, note in rows:
-            show(_row(label, value, note, width), "dim" if not value else None)
+            show(_row(label, value, note, width))
 
 
 def _row(label: str, value: str, note: str, width: int) -> str:

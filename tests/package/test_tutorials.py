@@ -5,6 +5,7 @@ With TUTORIAL_PICTURES=docs/images it also makes the pictures on the pages.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -18,6 +19,8 @@ import pytest
 from browser import PROGRAM, Browser
 from pages import PAGES, ROOT
 from PIL import Image
+from rich.console import Console
+from rich.text import Text
 
 from revise_captions.pipelines.annotate.tasks.decided import decidable
 
@@ -29,6 +32,33 @@ MADE = {
     "train-a-critic": "first/mine.jsonl",
 }
 PICTURES = os.environ.get("TUTORIAL_PICTURES", "")
+#: Commands of whose output there is a picture: its name, and how its first line and the line behind
+#: its last one begin.
+TERMINALS = {
+    "captions run recipe.toml --pilot": ("tutorial-pilot", "Factuality", "captions: "),
+    "captions evaluate-metric ": ("tutorial-evaluation", "sentence", "each captioner"),
+}
+#: rich's export without fonts that another host would be asked for.
+SVG = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font: {char_height}px monospace; line-height: {line_height}px }}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/>
+</clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+"""
 
 
 def test_every_picture_of_a_tutorial_is_small():
@@ -54,18 +84,40 @@ def decide(block: str, folder: Path, env: dict[str, str]) -> None:
         with urllib.request.urlopen(urllib.request.Request(f"{url}decide", body, headers)) as said:
             assert said.status == 200
     if PICTURES:
-        look(url, "tutorial-explorer", folder)
+        look(url, "tutorial-explorer", folder, "article.card")
     shown.send_signal(signal.SIGINT)
     assert shown.wait(60) == 0
 
 
-def look(url: str, name: str, folder: Path) -> None:
-    path = ROOT / PICTURES / f"{name}.png"
+def look(url: str, name: str, folder: Path, place: str = "body", *, phone: bool = True) -> None:
+    """Pictures of a page from a place on, as wide as a screen and as a phone."""
     with Browser(folder) as browser:
-        browser.look(1000, 760)
-        browser.open(url)
-        browser.screenshot(path, whole=False)
-    Image.open(path).convert("RGB").quantize(96).save(path, optimize=True)
+        browser.call("Emulation.setScrollbarsHidden", hidden=True)
+        for suffix, width, height in (("", 1000, 700), ("-phone", 390, 700))[: 1 + phone]:
+            path = ROOT / PICTURES / f"{name}{suffix}.png"
+            browser.look(width, height)
+            browser.open(url)
+            browser.value(
+                f"document.querySelector({place!r}).scrollIntoView({{behavior: 'instant'}})"
+            )
+            browser.wait("[...document.images].every(image => image.complete || image.y > 2000)")
+            browser.screenshot(path, whole=False)
+            Image.open(path).convert("RGB").quantize(96).save(path, optimize=True)
+
+
+def terminal(printed: str, command: str) -> None:
+    """A picture of what a command has printed, as a terminal shows it."""
+    name, first, behind = next(found for start, found in TERMINALS.items() if start in command)
+    lines = [Text.from_ansi(line) for line in printed.splitlines()]
+    starts = [line.plain.lstrip() for line in lines]
+    begin = next(n for n, line in enumerate(starts) if line.startswith(first))
+    end = next(n for n, line in enumerate(starts) if n > begin and line.startswith(behind))
+    shown = Text("\n").join(lines[begin:end])
+    width = max(len(line.plain) for line in shown.split())
+    console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
+    console.print(shown, soft_wrap=True, end="")
+    text = console.export_svg(title=command.splitlines()[-1], code_format=SVG, unique_id=name)
+    (ROOT / PICTURES / f"{name}.svg").write_text(text, encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -75,6 +127,7 @@ def test_a_tutorial_runs_as_it_stands(page, tmp_path):
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     cache = str(tmp_path / "cache")
     env = {**os.environ, "PATH": tools, "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": cache}
+    env |= {"FORCE_COLOR": "1", "COLUMNS": "100"} if PICTURES else {}
     blocks = re.findall(r"(?ms)^```(bash|python)\n(.*?)^```", PAGES[page])
     assert blocks[0][1].startswith("pip install ")
     for language, block in blocks[1:]:
@@ -87,8 +140,12 @@ def test_a_tutorial_runs_as_it_stands(page, tmp_path):
         )
         assert done.returncode == 0, f"{block}\n{done.stderr}"
         sys.stdout.write(done.stdout)
+        if PICTURES and any(start in block for start in TERMINALS):
+            terminal(done.stdout, block.strip())
+        if PICTURES and block.strip() == "captions run recipe.toml":
+            look((tmp_path / "report.html").as_uri(), "tutorial-report", tmp_path)
     made = tmp_path / MADE[Path(page).stem]
     assert made.stat().st_size > 1000
     if PICTURES and made.suffix == ".html":
         assert PROGRAM
-        look(made.as_uri(), "tutorial-leaderboard", tmp_path)
+        look(made.as_uri(), "tutorial-leaderboard", tmp_path, phone=False)

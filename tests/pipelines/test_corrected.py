@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -95,6 +96,11 @@ def test_the_report_shows_it(tally, tmp_path):
     )
     page = (tmp_path / "r.html").read_text()
     assert "corrected for the critic&#39;s errors" in page
+    lead = re.sub(
+        "<[^>]+>|\\s+", " ", page[page.index('<p class="lead">') : page.index('<dl class="tiles">')]
+    )
+    assert "Corrected for the critic's errors, 53.1 %" in " ".join(lead.split())
+    assert lead.index("53.1 %") < lead.index("As the critic itself sees it,")
     assert "How many accepted rewrites are true, nobody measured" in page
     plain = tmp_path / "p.html"
     write_report(plain, summary=tally.to_json(calibrated=False), rows=[], title="t")

@@ -30,7 +30,12 @@ from scripts.research.frame.blocks import write_to_pages
 from scripts.research.frame.report import ROOT, write_option
 
 EXAMPLES = Path("datasets/picturebook/examples/captions.jsonl")
-CHARTS = Path("datasets/charts/examples/charts.jsonl")
+#: Millions of people, by the Census Bureau's counts; a caption as it might be written of them.
+CENSUS = {"1980": 226.5, "1990": 248.7, "2000": 281.4, "2010": 308.7, "2020": 331.4}
+CENSUS_CAPTION = (
+    "The bar chart shows the resident population of the United States from 1980 to 2020. It grew "
+    "from 226.5 million in 1980 to 313.4 million in 2020. The population was highest in 2010."
+)
 GENERATE = (
     "-m revise_captions.picturebook.generate world --split test --scenes 24 --captions 14 "
     "--mode captioners --raters"
@@ -64,13 +69,24 @@ def run_demo(folder: Path) -> tuple[str, list[dict[str, Any]]]:
 
 
 def chart_picture(folder: Path) -> str:
-    """Of the demo's charts, the shortest caption whose flagged sentences were all mended."""
-    out = folder / "charts.jsonl"
-    command = [str(Path(sys.executable).with_name("revise-captions")), str(CHARTS), str(out)]
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    rows = map(json.loads, out.read_text(encoding="utf-8").splitlines())
-    row = min(filter(_mended, rows), key=lambda row: len(row["caption"]))
-    return before_after(row, ROOT / CHARTS.parent / row["image"])
+    """A chart of census data, as a stock library draws it, and a caption with two errors."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(4.2, 4.2), dpi=110)
+    axes.bar_label(axes.bar(list(CENSUS), list(CENSUS.values())), fmt="%.1f", fontsize=9)
+    axes.set_title("Resident population of the United States", fontsize=10)
+    axes.set_ylabel("million people")
+    figure.tight_layout()
+    figure.savefig(folder / "census.png")
+    row = {"image": "census.png", "caption": CENSUS_CAPTION}
+    given, out = folder / "census.jsonl", folder / "census-revised.jsonl"
+    given.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    command = [str(Path(sys.executable).with_name("revise-captions")), str(given), str(out)]
+    subprocess.run([*command, "--critic", "charts"], check=True, stdout=subprocess.DEVNULL)
+    return before_after(json.loads(out.read_text(encoding="utf-8")), folder / "census.png")
 
 
 def run_verification(folder: Path) -> str:

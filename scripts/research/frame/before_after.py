@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 #: Of the drawing, its picture, and its lines of text, in pixels.
-WIDTH, SIDE, LINE, MARGIN = 960, 240, 30, 24
+WIDTH, SIDE, LINE, MARGIN = 720, 200, 28, 20
 #: Characters in a line, at 19 pixels a character's height.
-COLUMNS = 62
+COLUMNS = 46
 _STYLE = {
     "": "#1f2328",
     "out": "#b3261e",
