@@ -31,8 +31,8 @@ from revise_captions.critic.paligemma.image_prefetch import (
 )
 from revise_captions.errors import UserError
 from revise_captions.finetune.data.image_cache import augmented
-from scripts.research.domain_gate.ood_generators.altered import ALTERED
 from scripts.research.domain_gate.ood_generators.families import (
+    ALTERED,
     FAMILIES,
     family_of,
     outlier,
