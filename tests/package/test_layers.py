@@ -44,7 +44,7 @@ ALLOWED = {
     POSH: {BASE, ENGINES, GRAPHS, METRICS, POSH},
     DCSCORE: {BASE, ENGINES, GRAPHS, METRICS, CRITIC, DCSCORE},
     CRITIC_METRIC: {BASE, METRICS, CRITIC, CRITIC_METRIC},
-    VELA: {BASE, ENGINES, METRICS, CRITIC, BENCHMARKS, VELA},
+    VELA: {BASE, ENGINES, METRICS, BENCHMARKS, VELA},
     **{package: {*LOWER, package} for package in MODELS},
     "revise_captions.finetune": {*LOWER, *MODELS, *ROOMS, "revise_captions.finetune"},
     "revise_captions.pipelines": {*LOWER, *MODELS, *ROOMS, "revise_captions.pipelines"},

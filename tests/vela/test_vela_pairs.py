@@ -1,4 +1,4 @@
-"""The I2C branch: [|a − b|, a ⊙ b] of real CLIP and SigLIP classes, and of the stand-ins."""
+"""The I2C branch: [|a − b|, a ⊙ b] of real CLIP and SigLIP classes, and of the stand-in."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import torch
 from PIL import Image
 from transformers import AutoModel, AutoProcessor
 
-from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.errors import UserError
-from revise_captions.text.sentences import split
 from revise_captions.vela.branches import VelaItem
 from revise_captions.vela.feature_cache import FeatureCache
 from revise_captions.vela.pairs.dual_encoder import load_dual_encoder, pair_features
@@ -88,40 +86,7 @@ def test_the_stand_in_compares_with_the_nearest_reference():
     np.testing.assert_allclose(first.vector, pair_features(a, b), atol=1e-6)
 
 
-@pytest.mark.parametrize("way", ["early", "late"])
-def test_a_critic_gives_features_of_image_and_text(way):
-    pair = load_pair(f"bundled#{way}", device="cpu")
-    texts = ["There is a red ball. The dog is brown.", "A cat sits on the table."]
-    items = [VelaItem(t, (), i) for t in texts for i in (RED, BLUE)]
-    cache = FeatureCache()
-    found = np.stack([e.vector for e in pair.encode(items, cache)])
-    assert found.shape == (4, pair.width) == (4, 384)
-    assert np.isfinite(found).all()
-    assert len(np.unique(found.round(4), axis=0)) == 4
-    again = np.stack([e.vector for e in pair.encode(items[::-1], cache)])
-    assert again.tolist() == found[::-1].tolist()
-
-
-def test_p_factual_can_be_read_from_the_states():
-    """The states are those that the critic's own answer is read from."""
-    from revise_captions.critic.paligemma.model import logits_at
-
-    pair = load_pair("bundled#early", device="cpu", dtype="float32")
-    critic = pair.critic
-    critic.gate = None
-    text = "There is a red ball. The dog is brown."
-    request = JudgeRequest(RED, text, tuple(split(text)))
-    (states,) = pair.states.answers([request])
-    logits = logits_at(critic.model, torch.from_numpy(states)[None], torch.arange(2))
-    p = logits[:, [critic.tokenizer.yes, critic.tokenizer.no]].softmax(-1)[:, 0].detach().numpy()
-    (verdicts,) = critic.judge([request])
-    found = [verdict.p_factual for verdict in verdicts]
-    assert critic.map(p).tolist() == pytest.approx(found, abs=1e-3)
-
-
-def test_unknown_ways_and_models_are_refused(tmp_path):
-    with pytest.raises(UserError, match="bundled#late"):
-        load_pair("bundled#sideways")
+def test_unknown_models_are_refused(tmp_path):
     with pytest.raises(UserError):
         load_pair(str(tmp_path / "none"))
     language = tinyvela.language(tmp_path / "lm")

@@ -34,12 +34,10 @@ class BranchFeatures:
     Attributes:
         vector: float32.
         cut: Tokens of the texts that did not fit into the model's context and were left out.
-        reason: Why it has none; "" if it has.
     """
 
     vector: Vector
     cut: int = 0
-    reason: str = ""
 
 
 class PairEncoder(Protocol):

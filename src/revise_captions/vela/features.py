@@ -24,13 +24,11 @@ class Computed:
         features: float32 (captions, perspectives, width).
         cut_prompt: For each caption, tokens that its longest prompt lost.
         cut_pair: For each caption, tokens that the text tower lost.
-        reasons: For each caption, why it has no features; "" if it has.
     """
 
     features: Floats
     cut_prompt: tuple[int, ...]
     cut_pair: tuple[int, ...]
-    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ class Branches:
     def compute(self, items: Sequence[VelaItem], cache: FeatureCache) -> Computed:
         """Features of captions that have no `problem`."""
         r2c, i2c = None, None
-        cut_prompt, cut_pair, reasons = [0] * len(items), [0] * len(items), [""] * len(items)
+        cut_prompt, cut_pair = [0] * len(items), [0] * len(items)
         if self.language is not None:
             texts = [(i.candidate, i.references if self.references else ()) for i in items]
             r2c = []
@@ -90,6 +88,5 @@ class Branches:
             pairs = self.pair.encode(items, cache)
             i2c = np.stack([one.vector for one in pairs])
             cut_pair = [one.cut for one in pairs]
-            reasons = [one.reason for one in pairs]
         features = stacked(r2c, i2c, len(self.perspectives))
-        return Computed(features, tuple(cut_prompt), tuple(cut_pair), tuple(reasons))
+        return Computed(features, tuple(cut_prompt), tuple(cut_pair))

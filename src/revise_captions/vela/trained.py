@@ -72,16 +72,16 @@ class Vela:
             return [VelaScore({}, problem) for problem in problems]
         computed = self.branches.compute(fine, self.cache)
         values = self.head.scores(computed.features)
-        cuts = zip(computed.cut_prompt, computed.cut_pair, computed.reasons, strict=True)
+        cuts = zip(computed.cut_prompt, computed.cut_pair, strict=True)
         found = iter(zip(values.tolist(), cuts, strict=True))
         scores = []
         for problem in problems:
             if problem:
                 scores.append(VelaScore({}, problem))
                 continue
-            row, (prompt, pair, reason) = next(found)
+            row, (prompt, pair) = next(found)
             named = dict(zip(self.card.perspectives, row, strict=True))
-            scores.append(VelaScore({} if reason else named, reason, prompt, pair))
+            scores.append(VelaScore(named, "", prompt, pair))
         return scores
 
 

@@ -1,1 +1,1 @@
-"""The I2C branch: an image and a caption, compared by towers, a critic, or references alone."""
+"""The I2C branch: an image and a caption, compared by towers, or by references alone."""

@@ -9,7 +9,7 @@ from revise_captions.vela.training.settings import VelaJob
 EPILOG = """
 \b
 Examples:
-  captions train-vela rated/ --out my-vela --language smollm2 --pair bundled#early
+  captions train-vela rated/ --out my-vela --language smollm2 --pair LongCLIP-L/longclip-L.pt
   captions train-vela LONGCAP/ --benchmark longcap-arena --out my-vela \\
       --language Qwen/Qwen2.5-3B-Instruct --pair LongCLIP-L/longclip-L.pt --lora-rank 16 --seeds 5
   captions train-vela FLICKR/ --benchmark flickr8k-expert --scale 1 4 --out my-vela --pair minilm

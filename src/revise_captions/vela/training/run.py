@@ -112,7 +112,7 @@ def load_branches(job: VelaJob, perspectives: tuple[str, ...]) -> Branches:
             batch_size=job.prompts,
         )
     if job.pair != "none":
-        pair = load_pair(job.pair, device=job.device, dtype=job.dtype)
+        pair = load_pair(job.pair, device=job.device)
     return Branches(language, pair, perspectives, job.references)
 
 
@@ -155,12 +155,10 @@ def _computed(
         bad += failed
         if items:
             found = branches.compute([item for _, item in items], cache)
-            good = [k for k, reason in enumerate(found.reasons) if not reason]
-            kept += [items[k][0] for k in good]
-            parts.append(found.features[good])
-            cut += sum(found.cut_prompt[k] + found.cut_pair[k] > 0 for k in good)
-            unscored = [(c, r) for (c, _), r in zip(items, found.reasons, strict=True) if r]
-            bad += [BadRating(*c.place, "cannot_score", r, c.caption) for c, r in unscored]
+            kept += [caption for caption, _ in items]
+            parts.append(found.features)
+            lost = zip(found.cut_prompt, found.cut_pair, strict=True)
+            cut += sum(prompt + pair > 0 for prompt, pair in lost)
         if start and start % (16 * _WINDOW) == 0:
             say(f"{start:,} of {len(captions):,} captions")
     if not kept:

@@ -107,9 +107,8 @@ class VelaJob:
     )
     pair: str = option(
         "none",
-        "Towers of the I2C branch: a CLIP, Long-CLIP or SigLIP checkpoint, `bundled#late`, "
-        "`#early` or `#verdict` (the bundled critic), `minilm` (references instead of the image), "
-        "or `none`.",
+        "Towers of the I2C branch: a CLIP, Long-CLIP or SigLIP checkpoint, `minilm` (references "
+        "instead of the image), or `none`.",
     )
     reference_free: bool = option(False, "Leave the references out of the prompts.")
     max_tokens: int = option(2048, "Longest prompt, in tokens.", type=COUNT)
