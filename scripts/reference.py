@@ -6,6 +6,7 @@ python -m scripts.reference --write   # put the tables of the present code into 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -36,7 +37,8 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    one = text.replace("] [", "; ")  # which would be a reference
+    # brackets of click's that would be a reference, and its "RANGE"
+    one = re.sub(r"\[([^\[\]]*)\]$", r"(\1)", text.replace("] [", "; ")).replace(" RANGE`", "`")
     return one.replace("|", "\\|").replace("<", "&lt;")
 
 
