@@ -160,7 +160,7 @@ def words(rng: random.Random, count: int) -> str:
     return " ".join(rng.choice((w, w, w.title(), w.upper(), str(rng.randrange(999)))) for w in made)
 
 
-class Page:
+class SurfacePage:
     """A page with its pen, paper and ink."""
 
     def __init__(self, rng: random.Random) -> None:
@@ -179,7 +179,7 @@ class Page:
 
 def chart(rng: random.Random) -> Image.Image:
     """Bars, lines, points or areas between axes with ticks; or a pie."""
-    page = Page(rng)
+    page = SurfacePage(rng)
     pen, w, h, kind = page.pen, page.width, page.height, rng.randrange(5)
     x0, y0, x1, y1 = w * rng.uniform(0.05, 0.25), h * rng.uniform(0.1, 0.22), w * 0.95, h * 0.86
     page.write(w * 0.1, 2, 4, rng.randint(8, 15))
@@ -217,7 +217,7 @@ def chart(rng: random.Random) -> Image.Image:
 
 def text_page(rng: random.Random) -> Image.Image:
     """Paragraphs, code or large lettering, in one or two columns."""
-    page, size = Page(rng), rng.choice((6, 8, 10, 14, 20, 40, 64))
+    page, size = SurfacePage(rng), rng.choice((6, 8, 10, 14, 20, 40, 64))
     columns, margin = rng.choice((1, 1, 2)), rng.uniform(2, 25)
     for column in range(columns):
         y, left = margin, margin + column * page.width / columns
@@ -231,7 +231,7 @@ def text_page(rng: random.Random) -> Image.Image:
 
 def panels(rng: random.Random) -> Image.Image:
     """Boxes and ovals with words in them: tables, screenshots, diagrams, signs, maps."""
-    page = Page(rng)
+    page = SurfacePage(rng)
     pen, w, h = page.pen, page.width, page.height
     grid, accents = rng.random() < 0.3, [any_color(rng) for _ in range(rng.randint(1, 4))]
     if grid:
