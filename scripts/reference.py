@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -120,7 +121,7 @@ def _named(kind: registry.Kind) -> str:
     return table((kind.noun, "what it is"), rows)
 
 
-def _ours(kind: registry.Kind) -> Iterator[tuple[str, object]]:
+def _ours(kind: registry.Kind) -> Iterator[tuple[str, Any]]:
     for name, entry in registry.entries(kind).items():
         if registry.package(entry) == registry.OURS:
             yield name, registry.load(kind, name)

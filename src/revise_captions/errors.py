@@ -53,7 +53,7 @@ class Reason(StrEnum):
 
     meaning: str
 
-    def __new__(cls, value: str, meaning: str) -> Reason:
+    def __new__(cls, value: str, meaning: str = "") -> Reason:
         """A member that also says what it means."""
         made = str.__new__(cls, value)
         made._value_, made.meaning = value, meaning
