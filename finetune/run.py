@@ -13,7 +13,7 @@ from revise_captions.finetune.optim.distributed import stop
 from revise_captions.finetune.trainer.loop import (
     align,
     averaged,
-    captions_in_time,
+    last_moment,
     save,
     train_all,
     train_tower,
@@ -70,10 +70,10 @@ def _finish(run: TrainingRun, out: Path) -> None:
     best = run.folder.load(name) if run.settings.validation.keep == "best" else None
     if best is not None:
         run.optimizer.average.copy_(best["average"])
-    run.settings = run.settings.with_options(validate_captions=captions_in_time(run))
+    run.settings = run.settings.with_options(validate_captions=0)  # as many as there is time for
     with averaged(run):
         if run.parallel.first:
-            validate(run)
+            validate(run, last_moment(run))
             run.folder.finish(lambda folder: export(run, folder), last=CARD)
             run.progress.seconds = time.monotonic() - run.began
             run.log("end", out=str(out), **asdict(run.progress))

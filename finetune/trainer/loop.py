@@ -40,8 +40,8 @@ SHOWN_EVERY = 10
 MARGIN = 0.03
 #: Bytes a second, until a save was timed.
 SLOW_DISK = 200e6
-#: Captions that the last validation measures at least.
-FEWEST = 16
+#: Captions that a validation measures at once, and the share of a time limit that this may take.
+TOGETHER, BATCH = 16, 0.01
 #: What training on a caption takes, in validations of one, until a step was timed.
 TRAINING_COSTS = 4.0
 
@@ -184,7 +184,7 @@ def _time_the_end(run: TrainingRun, export: Snapshot) -> None:
 def _seconds_a_caption(run: TrainingRun) -> float:
     """To validate: of two captions, and of more where that is fast."""
     seconds = 0.0
-    for count in (2, FEWEST):
+    for count in (2, TOGETHER):
         few = list(range(min(count, len(run.validation))))
         began = time.monotonic()
         measure_learner(run.learner, run.validation, few)
@@ -220,9 +220,11 @@ def _fitting(run: TrainingRun) -> int | None:
 
 
 def _interim(run: TrainingRun) -> float:
-    """Seconds that an interim validation takes."""
-    count = run.settings.validation.captions or len(run.validation)
-    return min(count, len(run.validation)) * run.end.caption
+    """Seconds that an interim validation takes, at most its share of a time limit."""
+    validation, limit = run.settings.validation, run.settings.limits.minutes * 60
+    count = validation.captions or len(run.validation)
+    seconds = min(count, len(run.validation)) * run.end.caption
+    return min(seconds, validation.time_share * limit) if limit else seconds
 
 
 def _end_of(run: TrainingRun) -> float:
@@ -230,22 +232,23 @@ def _end_of(run: TrainingRun) -> float:
     validation, limit = run.settings.validation, run.settings.limits.minutes * 60
     last = len(run.validation) * run.end.caption
     if limit:
-        least = min(FEWEST, len(run.validation)) * run.end.caption
-        last = min(last, max(validation.time_share * limit, MARGIN * limit, least))
+        last = min(last, max(validation.time_share, MARGIN) * limit)
     if validation.keep == "best":
         last += _interim(run)
     # a state, a snapshot and the critic
     return last + run.end.saving + 2 * run.end.writing + run.end.step + MARGIN * limit
 
 
-def captions_in_time(run: TrainingRun) -> int:
-    """How many captions the last validation measures: all (0), or what a time limit leaves."""
+def last_moment(run: TrainingRun) -> float | None:
+    """When the last validation has to end, by a time limit (`time.monotonic`)."""
     limit = run.settings.limits.minutes * 60
-    if not limit or not run.end.caption:
-        return 0
-    left = limit * (1 - MARGIN) - (time.monotonic() - run.began) - run.end.writing
-    count = max(FEWEST, int(left / run.end.caption))
-    return 0 if count >= len(run.validation) else count
+    return run.began + limit * (1 - MARGIN) - run.end.writing if limit else None
+
+
+def batch_of(run: TrainingRun) -> int:
+    """Captions of a validation's batch, which may take its share of a time limit."""
+    limit, caption = run.settings.limits.minutes * 60, run.end.caption
+    return max(1, min(TOGETHER, int(BATCH * limit / caption))) if limit and caption else TOGETHER
 
 
 def _due(step: int, steps: int, minutes: float, waited: float) -> bool:
@@ -258,7 +261,9 @@ def _validate_and_keep_best(run: TrainingRun) -> None:
     settings, progress = run.settings, run.progress
     progress.checked = progress.step
     with averaged(run):
-        score = validate(run).score if run.parallel.first else 0.0
+        room = settings.validation.time_share * settings.limits.minutes * 60
+        until = time.monotonic() + room if room else None
+        score = validate(run, until).score if run.parallel.first else 0.0
         (score,) = run.parallel.agree(score)
         if progress.best is None or score > progress.best:
             progress.best, progress.best_step, progress.worse = score, progress.step, 0
@@ -300,14 +305,19 @@ def _log_progress(
     )
 
 
-def validate(run: TrainingRun) -> ValidationResult:
-    """Measures the model's present weights on the validation split; logs figures and samples."""
+def validate(run: TrainingRun, until: float | None = None) -> ValidationResult:
+    """Measures the model's present weights on the validation split; logs figures and samples.
+
+    `until`: as in `measure_learner`.
+    """
     began = time.monotonic()
     rng = np.random.default_rng(run.settings.seed)
     count = min(len(run.validation), run.settings.validation.captions or len(run.validation))
     indices = np.sort(rng.choice(len(run.validation), count, replace=False)).tolist()
-    run.measured = measure_learner(run.learner, run.validation, indices)
-    run.end.caption = (time.monotonic() - began) / count
+    run.measured = measure_learner(run.learner, run.validation, indices, batch_of(run), until)
+    if until is not None:
+        count = len(np.unique(run.measured.caption))
+    run.end.caption = (time.monotonic() - began) / max(count, 1)
     said = list(
         samples(run.learner, run.learner.card(), run.validation, run.settings.validation.samples)
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -83,17 +85,29 @@ def _choice(example: TrainingExample) -> Choice:
 @torch.compiler.set_stance("force_eager")
 @torch.inference_mode()
 def measure_learner(
-    learner: Learner, examples: Examples, indices: Sequence[int], size: int = 16
+    learner: Learner,
+    examples: Examples,
+    indices: Sequence[int],
+    size: int = 16,
+    until: float | None = None,
 ) -> ValidationResult:
-    """Measures some examples by teacher forcing, in the model's dtype, not compiled."""
+    """Measures some examples by teacher forcing, in the model's dtype, not compiled.
+
+    `size`: captions of a batch. `until`: the time (`time.monotonic`) when no batch but the first
+    begins; batches, which are of captions of like length, then come in random order.
+    """
     learner.model.eval()
     p: list[Floats] = [np.empty(0)]
     factual: list[NDArray[np.bool_]] = [np.empty(0, dtype=bool)]
     captions: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
     right, total, loss = (np.zeros(len(TokenTask)) for _ in range(3))
     ordered = sorted(indices, key=lambda i: len(examples.lines[i]))
-    for start in range(0, len(ordered), size):
-        part = ordered[start : start + size]
+    parts = [ordered[start : start + size] for start in range(0, len(ordered), size)]
+    if until is not None:
+        random.Random(0).shuffle(parts)
+    for number, part in enumerate(parts):
+        if until is not None and number and time.monotonic() >= until:
+            break
         batch = [examples[i] for i in part]
         images = Images(examples, [examples.image_of[i] for i in part], [0] * len(part))
         asked = learner.encode(batch, [_choice(example) for example in batch], images)
