@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,6 +23,8 @@ _FOOT = re.compile(
 _SOURCE = re.compile(r"sources?\b|pew research", re.IGNORECASE)
 #: From this share of bars with a label of their own on, groups have none.
 _EACH = 0.8
+#: The gap between lines of a label, in heights of text.
+_LEADING = 0.4
 SWATCH = "■□▪•●◆▲—–-口ロ◼◻ "
 
 
@@ -80,6 +83,11 @@ def letters(text: str) -> int:
     return sum(letter.isalpha() for letter in text)
 
 
+def words_of(line: TextLine) -> str:
+    """A line without its numbers."""
+    return " ".join(word.text for word in line.words if letters(word.text))
+
+
 def _reading_order(lines: Sequence[TextLine]) -> list[TextLine]:
     """Top to bottom, and left to right where lines share a row."""
     rows: list[list[TextLine]] = []
@@ -123,7 +131,8 @@ def row_labels(
     slack = 0.75 * pitch
     left = [pair for pair in left if centers[0] - slack <= pair[1] <= centers[-1] + slack]
     texts = _nearest_labels(left, centers, max(0.62 * pitch, 0.9 * height))
-    if len(groups) < len(rows) and sum(map(bool, texts)) < _EACH * len(rows):
+    few = sum(map(bool, texts)) < _EACH * len(rows) or _blocks(left, height) == len(groups)
+    if len(groups) < len(rows) and few:
         middles = [float(np.mean([centers[k] for k in group])) for group in groups]
         names = _nearest_labels(left, middles, 0.62 * _pitch(middles, height))
         texts = [name for name, group in zip(names, groups, strict=True) for _ in group]
@@ -155,6 +164,13 @@ def _nearest_labels(
     if any(len(group) < len(own) for group, own in zip(names, owned, strict=True)):
         texts = [_without_value(text) for text in texts]
     return texts
+
+
+def _blocks(left: Sequence[tuple[TextLine, float]], height: float) -> int:
+    """How many labels there are, whose lines follow each other without a gap."""
+    boxes = sorted((line.box for line, _ in left if not is_number(line)), key=lambda box: box[1])
+    gaps = (after[1] - before[3] for before, after in pairwise(boxes))
+    return sum(gap > _LEADING * height for gap in gaps) + bool(boxes)
 
 
 def _without_value(text: str) -> str:

@@ -42,9 +42,11 @@ def curve_names(
     rest = [line for line in rest if letters(line.text) > 1]
     colors = {one.color for one in curves}
     inks = {line.box: canvas.ink_among(line.box, colors) for line in rest}
+    blocks = _blocks(rest, inks, canvas.text_height)
+    joined = _joined_behind(blocks, inks, curves, canvas.text_height)
     costs = [
         (cost, k, block)
-        for block in _blocks(rest, inks, canvas.text_height)
+        for block in joined
         for k, one in enumerate(curves)
         if (cost := _cost(one, block, inks[block[0].box], canvas.text_height)) is not None
     ]
@@ -83,6 +85,28 @@ def _blocks(lines: Sequence[TextLine], inks: dict[Box, int], height: float) -> l
     return blocks
 
 
+def _joined_behind(
+    blocks: Sequence[list[TextLine]], inks: dict[Box, int], curves: Sequence[Curve], height: float
+) -> Sequence[list[TextLine]]:
+    """The blocks, those in no curve's color behind all curves joined to names of several lines,
+    unless that leaves fewer than there are curves."""
+    end = max(one.extent[1] for one in curves)
+    behind = [
+        block for block in blocks if inks[block[0].box] < 0 and block[0].box[0] >= end - height
+    ]
+    names: list[list[TextLine]] = []
+    for block in behind:
+        last = names[-1][-1].box if names else (0, 0, 0, 0)
+        near = names and block[0].box[1] - last[3] <= _LEADING * height
+        if near and abs(block[0].box[0] - last[0]) <= height:
+            names[-1] += block
+        else:
+            names.append(list(block))
+    if len(names) < len(curves):
+        return blocks
+    return [*(block for block in blocks if block not in behind), *names]
+
+
 def _cost(one: Curve, block: Sequence[TextLine], ink: int, height: float) -> float | None:
     """How badly a block of text suits as a curve's name; None if it cannot be that."""
     x0, y0 = (min(line.box[k] for line in block) for k in (0, 1))
@@ -95,7 +119,7 @@ def _cost(one: Curve, block: Sequence[TextLine], ink: int, height: float) -> flo
         # a title may have a curve's color, too, and stands above all curves
         within = behind or y0 > one.ys.min()
         return far if far <= (_BEHIND if within else _NEAR) else None
-    level = abs((block[0].box[1] + block[0].box[3]) / 2 - one.ys[-1]) / height
+    level = min(abs((line.box[1] + line.box[3]) / 2 - one.ys[-1]) for line in block) / height
     if ink >= 0 or not behind or level > _LEVEL or x0 - one.extent[1] > 2 * _BEHIND * height:
         return None
     return 10 + level
