@@ -22,6 +22,7 @@ from revise_captions.critic.panel import experts_of
 from revise_captions.critic.profile import CALIBRATION, MeasuredSentences, of_reviser, read_profile
 from revise_captions.errors import UserError
 from revise_captions.stats.error_correction import ErrorRates, MeasuredShare
+from revise_captions.stats.verdict_levels import fitted_levels
 
 
 def known_errors(
@@ -53,26 +54,36 @@ def known_errors(
     card = next((one for one in read_cards() if one.is_of(settings)), None)
     if card is not None:
         same = of_reviser(card.reviser, settings)
-        own = MeasuredSentences.read(card.sentences).rates(threshold, card.origin, same)
-        return _widened(own, card.elsewhere, threshold, same)
+        own = MeasuredSentences.read(card.sentences)
+        return _widened(own, card.origin, card.elsewhere, threshold, same)
     calibration = _card_of(settings, critic, adapter)
     if calibration is None:
         return None
     if stored := calibration.get("measured"):
         same = of_reviser(calibration.get("reviser") or {}, settings)
-        own = MeasuredSentences.read(stored).rates(threshold, "the critic's card", same)
-        return _widened(own, calibration.get("elsewhere"), threshold, same)
+        own = MeasuredSentences.read(stored)
+        other = calibration.get("elsewhere")
+        return _widened(own, "the critic's card", other, threshold, same)
     return rates_of_curve(calibration, threshold)
 
 
 def _widened(
-    own: ErrorRates | None, other: Mapping[str, Any] | None, threshold: float, same_reviser: bool
+    own: MeasuredSentences,
+    origin: str,
+    other: Mapping[str, Any] | None,
+    threshold: float,
+    same_reviser: bool,
 ) -> ErrorRates | None:
-    """Error rates with those of captions of another kind, where a card has them."""
-    if own is None or other is None:
-        return own
+    """Error rates with those of captions of another kind, where a card has them; where it says
+    whose captions they are, by how many of their sentences are called factual."""
+    rates = own.rates(threshold, origin, same_reviser)
+    if rates is None or other is None:
+        return rates
     found = MeasuredSentences.read(other["sentences"])
-    return replace(own, elsewhere=found.rates(threshold, other["origin"], same_reviser))
+    levels = fitted_levels([*own.populations(threshold), *found.populations(threshold)])
+    if levels is not None:
+        return replace(rates, levels=levels)
+    return replace(rates, elsewhere=found.rates(threshold, other["origin"], same_reviser))
 
 
 def expect_profile(settings: Mapping[str, str], profile: Path) -> None:

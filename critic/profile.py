@@ -29,6 +29,7 @@ from revise_captions.records import Rationale, Verdict
 from revise_captions.runs.window_images import PreparesImages
 from revise_captions.stats.error_correction import ErrorRates, measured_share
 from revise_captions.stats.probability_maps import ProbabilityMap
+from revise_captions.stats.verdict_levels import JudgedPopulation
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -53,6 +54,7 @@ class MeasuredSentences:
         factual: The truth.
         rewritten: Whether it is a reviser's rewrite.
         weight: Sentences of a run that each stands for.
+        population: A number for whose captions each is from; None where that is not known.
     """
 
     image: NDArray[np.int64]
@@ -60,6 +62,7 @@ class MeasuredSentences:
     factual: NDArray[np.bool_]
     rewritten: NDArray[np.bool_]
     weight: NDArray[np.float64]
+    population: NDArray[np.int64] | None = None
 
     def as_json(self) -> dict[str, Any]:
         weights = np.unique(self.weight).tolist() == [1.0]
@@ -69,6 +72,7 @@ class MeasuredSentences:
             "factual": self.factual.astype(int).tolist(),
             "rewritten": np.flatnonzero(self.rewritten).tolist(),
             "weight": None if weights else self.weight.tolist(),
+            **({} if self.population is None else {"population": self.population.tolist()}),
         }
 
     @classmethod
@@ -79,12 +83,14 @@ class MeasuredSentences:
         rewritten[np.asarray(stored["rewritten"], dtype=np.int64)] = True
         given = stored["weight"]
         weight = np.ones(len(p)) if given is None else np.asarray(given, dtype=np.float64)
+        whose = stored.get("population")
         found = cls(
             np.asarray(stored["image"], dtype=np.int64),
             p,
             np.asarray(stored["factual"], dtype=bool),
             rewritten,
             weight,
+            None if whose is None else np.asarray(whose, dtype=np.int64),
         )
         if len({len(values) for values in (found.image, p, found.factual, weight)}) != 1:
             raise ValueError("columns of different lengths")
@@ -112,6 +118,19 @@ class MeasuredSentences:
         if true is None or wrong is None:
             return None
         return ErrorRates(true, wrong, of_rewrites, origin)
+
+    def populations(self, threshold: float) -> list[JudgedPopulation]:
+        """What became of the sentences as captioners wrote them, by whose they are."""
+        if self.population is None:
+            return []
+        written = ~self.rewritten
+        found = []
+        for one in np.unique(self.population[written]):
+            own = written & (self.population == one)
+            kept = own & (self.p >= threshold)
+            counts = [kept, kept & self.factual, own & ~kept, own & ~kept & self.factual]
+            found.append(JudgedPopulation(*(int(part.sum()) for part in counts)))
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,11 +109,12 @@ def _pooled(parts: Sequence[tuple[CorrectedShare, Sums]], column: str) -> Correc
 
 def _basis(part: _Corrected) -> dict[str, Any]:
     """What is known of an expert's errors."""
-    other = part.errors.elsewhere
+    other, levels = part.errors.elsewhere, part.errors.levels
     return {
         "expert": part.expert,
         **_rates(part.errors),
         **({} if other is None else {"elsewhere": _rates(other)}),
+        **({} if levels is None else {"kinds_of_captions": len(levels.offsets)}),
     }
 
 
@@ -165,6 +166,11 @@ def _told(basis: Mapping[str, Any]) -> str:
     rewrites = basis["accepted_rewrites_true"]
     if rewrites is not None:
         text += f" Of accepted rewrites {percent(rewrites['share'])} were true."
+    if kinds := basis.get("kinds_of_captions"):
+        text += (
+            " These rates change with the share that it calls factual: the values follow "
+            f"{kinds} kinds of captions, and the intervals allow for how far those differ."
+        )
     if (other := basis.get("elsewhere")) is not None:
         kept, passed = other["true_called_factual"], other["wrong_called_factual"]
         text += (

@@ -99,6 +99,28 @@ def test_black_names_at_the_ends_go_to_the_curves_at_their_height():
     }
 
 
+@pytest.mark.parametrize(("last", "names"), [
+    (VIENNA[-1], ["Foreign born", "Born here"]),
+    # two names right below each other are no name of two lines
+    (23, ["Foreign", "born"]),
+])  # fmt: skip
+def test_black_names_of_two_lines_behind_the_curves_are_joined(last, names):
+    sheet = Sheet()
+    for values, ink in (((*VIENNA[:-1], last), RED), (BERLIN[:-1] + (15,), BLUE)):
+        sheet.curve(values, ink)
+        for k in (0, 3):
+            sheet.text(str(values[k]), 80 + 90 * k, 380 - 3 * values[k])
+    sheet.text("Foreign", 475, 390 - 3 * last)
+    sheet.text("born", 475, 412 - 3 * last)
+    if last == VIENNA[-1]:
+        sheet.text("Born here", 475, 355)
+    for k in range(0, 101, 20):
+        sheet.text(str(k), 20, 400 - 3 * k)
+    sheet.years(430)
+    (chart,) = sheet.charts()
+    assert sorted(one.name for one in chart.series) == sorted(names)
+
+
 def test_two_curves_of_one_color_are_two_series():
     sheet = Sheet()
     for name, values in (("High estimate", VIENNA), ("Low estimate", BERLIN)):

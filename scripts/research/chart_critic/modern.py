@@ -36,8 +36,10 @@ from revise_captions.pipelines.draft import new_draft, present_text
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
 from revise_captions.reviser.fixes import FixReviser
 from revise_captions.stats.classification import roc_auc
-from revise_captions.stats.error_correction import ErrorRates, RevisedParts
+from revise_captions.stats.error_correction import CorrectedShare, ErrorRates
+from revise_captions.stats.verdict_levels import fitted_levels
 from revise_captions.text.markdown import sentence_spans
+from scripts.research.chart_critic.corrected import corrected, left_out
 from scripts.research.chart_critic.kept_answers import KeptAnswers
 from scripts.research.chart_critic.measure import readings_of, shown
 from scripts.research.frame.blocks import write_to_pages
@@ -53,6 +55,8 @@ _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 #: Of the marks, every so many are wrong.
 EVERY = {"half wrong": 1, "a quarter wrong": 3}
 _NEAR = 0.025
+#: Of the development half's images.
+SPLITS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,42 +177,89 @@ def verdicts() -> dict[tuple[str, str], bool]:
     return {(row["image"], row["after"]): row["right"] for row in map(json.loads, lines)}
 
 
-def measured(every: Sequence[ModernFate]) -> MeasuredSentences:
-    """Each sentence as written, and each rewrite that was read, with its P(factual) and truth."""
-    images = {name: k for k, name in enumerate(dict.fromkeys(one.image for one in every))}
+def measured(groups: Sequence[Sequence[ModernFate]]) -> MeasuredSentences:
+    """Each sentence as written, and each rewrite that was read, with its P(factual) and truth;
+    those of one group and source are a population."""
+    every = [(k, one) for k, group in enumerate(groups) for one in group]
+    images = {name: k for k, name in enumerate(dict.fromkeys(one.image for _, one in every))}
     known = verdicts()
-    rows = [(images[one.image], one.p, not one.gold.kinds, False) for one in every]
+    rows = [
+        (images[one.image], 2 * k + (one.source == "pew"), one.p, not one.gold.kinds, False)
+        for k, one in every
+    ]
     rows += [
-        (images[one.image], one.p_after, true, True)
-        for one in every
+        (images[one.image], 2 * k + (one.source == "pew"), one.p_after, true, True)
+        for k, one in every
         if one.changed and one.p_after is not None
         if (true := one.is_right(known)) is not None
     ]
-    image, p, factual, rewritten = map(np.array, zip(*rows, strict=True))
-    return MeasuredSentences(image, p, factual, rewritten, np.ones(len(p)))
+    image, whose, p, factual, rewritten = map(np.array, zip(*rows, strict=True))
+    return MeasuredSentences(image, p, factual, rewritten, np.ones(len(p)), whose)
 
 
-def _onto_card(every: Sequence[ModernFate], critic: ChartCritic) -> None:
+def _onto_card(groups: Sequence[Sequence[ModernFate]], critic: ChartCritic) -> None:
     (card,) = (one for one in read_cards() if one.is_of(critic.settings))
-    other = {"origin": ORIGIN, "sentences": measured(every).as_json()}
+    other = {"origin": ORIGIN, "sentences": measured(groups).as_json()}
     write_text(MEASURED, with_card(read_cards(), replace(card, elsewhere=other)))
 
 
-def shares(every: Sequence[ModernFate], rates: ErrorRates) -> tuple[str, str]:
-    """Shares of true sentences before and after, as a run reports them, beside the true ones."""
-    said = float(np.mean([not one.flagged for one in every]))
-    standing = [one for one in every if one.after]
-    kept = sum(not one.changed and not one.flagged for one in standing)
-    flagged = sum(not one.changed and one.flagged for one in standing)
-    rewritten = sum(one.changed for one in standing)
-    r, q = rates.true_kept.share, rates.wrong_kept.share
-    rewrites = rates.rewrites_true.share if rates.rewrites_true else 0.0
-    before = (said - q) / (r - q)
-    after = float(RevisedParts(said, kept, flagged, rewritten).share(r, q, rewrites))
+def true_shares(every: Sequence[ModernFate]) -> tuple[float, float]:
+    """The shares of true sentences before and after."""
     known = verdicts()
-    true = float(np.mean([not one.gold.kinds for one in every]))
-    left = float(np.mean([one.is_right(known) is True for one in standing]))
-    return f"{min(1, max(0, before)):.3f} / {true:.3f}", f"{after:.3f} / {left:.3f}"
+    before = np.mean([not one.gold.kinds for one in every])
+    after = np.mean([one.is_right(known) is True for one in every if one.after])
+    return float(before), float(after)
+
+
+def corrected_of(
+    every: Sequence[ModernFate], rates: ErrorRates
+) -> tuple[CorrectedShare, CorrectedShare]:
+    """The same as a run reports them, with intervals over images."""
+    images = {name: k for k, name in enumerate(dict.fromkeys(one.image for one in every))}
+    counts = np.zeros((len(images), 5))
+    for one in every:
+        stands = one.after != ""
+        counts[images[one.image]] += (
+            1, not one.flagged, stands and not one.changed and not one.flagged,
+            stands and not one.changed and one.flagged, stands and one.changed,
+        )  # fmt: skip
+    return corrected(counts, rates)
+
+
+def shares(every: Sequence[ModernFate], rates: ErrorRates) -> Iterator[str]:
+    """Both, beside each other."""
+    for found, true in zip(corrected_of(every, rates), true_shares(every), strict=True):
+        yield f"{found.value:.3f} ({found.low:.3f}–{found.high:.3f}) / {true:.3f}"
+
+
+def coverage(groups: Mapping[str, Sequence[ModernFate]], critic: ChartCritic) -> str:
+    """How often intervals cover the truth: of half of the images, by a card that knows the other
+    half, at random; and of each population that the card knows, by the others."""
+    (card,) = (one for one in read_cards() if one.is_of(critic.settings))
+    own = MeasuredSentences.read(card.sentences)
+    rewrites = own.rates(critic.threshold, card.origin, True)
+    assert rewrites is not None
+    rng, names = np.random.default_rng(0), sorted({o.image for g in groups.values() for o in g})
+    hits, off = np.zeros(2), np.zeros(2)
+    for _ in range(SPLITS):
+        known = set(rng.permutation(names)[: len(names) // 2])
+        parts = [[one for one in group if one.image in known] for group in groups.values()]
+        levels = fitted_levels(
+            [*own.populations(critic.threshold), *measured(parts).populations(critic.threshold)]
+        )
+        for group in groups.values():
+            part = [one for one in group if one.image not in known]
+            both = corrected_of(part, replace(rewrites, levels=levels)), true_shares(part)
+            for k, (found, true) in enumerate(zip(*both, strict=True)):
+                hits[k] += found.low <= true <= found.high
+                off[k] += abs((found.value or 0) - true)
+    size = SPLITS * len(groups)
+    return (
+        f"Halves of the development images, {SPLITS} times, by what is known of the other half: "
+        f"intervals cover the true share before in {hits[0] / size:.2f} and after in "
+        f"{hits[1] / size:.2f} of the runs; shares are off by {off[0] / size:.3f} and "
+        f"{off[1] / size:.3f} on average. {left_out(own, critic.threshold)}"
+    )
 
 
 def figures(every: Sequence[ModernFate], rates: ErrorRates | None) -> list[str]:
@@ -276,14 +327,20 @@ def main(
     half = DEVELOPMENT if development or onto_card else REPORTING
     found = readings_of(readings, readings, more=False)
     rows = list(table(half, found, critic))
+    groups = {row[0]: every for row, every in rows if every}
     if onto_card:
-        _onto_card([fate for _, every in rows for fate in every], critic)
+        _onto_card(list(groups.values()), critic)
         return
     if told:
         for one in (fate for _, every in rows for fate in every):
             _tell(one)
         return
     block = rows_as_table([HEAD, *(row for row, _ in rows)])
+    if half == REPORTING:
+        tuned = {name: list(fates(DEVELOPMENT, n, found, critic)) for name, n in EVERY.items()}
+        block += f"\n\n{coverage(tuned, critic)}"
+    else:
+        block += f"\n\n{coverage(groups, critic)}"
     echo(block)
     if write:
         write_to_pages(ROOT, {"modern": block})

@@ -67,6 +67,7 @@ class ProposedRewrite:
     Attributes:
         caption: CHOCOLATE's id of its caption.
         image: The name of its image.
+        captioner: The model that wrote it.
         index: Its number in the caption, from 0.
         sentence: Its text.
         erroneous: Whether people labeled it wrong.
@@ -79,6 +80,7 @@ class ProposedRewrite:
 
     caption: str
     image: str
+    captioner: str
     index: int
     sentence: str
     erroneous: bool
@@ -97,6 +99,11 @@ class ProposedRewrite:
     def removed(self) -> bool:
         """Whether nothing is left of it."""
         return bool(self.fixes) and not with_fixes(self.sentence, self.fixes)
+
+    @property
+    def population(self) -> str:
+        """Captions of one captioner about charts of one kind."""
+        return f"{self.captioner} {self.image.partition('_')[0]}"
 
     @property
     def kind(self) -> str:
@@ -119,11 +126,12 @@ def proposals(
         if reading is None or not reading.readable or not is_development(name):
             continue
         texts = [one.span.of(example.caption) for one in example.sentences]
+        whose = example.id, name, example.captioner
         chances = _judged(reading, texts, critic)
         for k, (one, text, p) in enumerate(zip(example.sentences, texts, chances, strict=True)):
             erroneous = any(error != NEUTRAL for error in one.error_types)
             if p >= critic.threshold:
-                yield ProposedRewrite(example.id, name, k, text, erroneous, False, p=p)
+                yield ProposedRewrite(*whose, k, text, erroneous, False, p=p)
                 continue
             rest = mean_of_others(chances, k)
             found = rationale_of(text, reading.charts, reading.lines, reading.places, p, rest)
@@ -133,9 +141,7 @@ def proposals(
             if fixes and after:
                 now = _judged(reading, [*texts[:k], after, *texts[k + 1 :]], critic)[k]
                 accepted = now >= critic.threshold and now > p
-            yield ProposedRewrite(
-                example.id, name, k, text, erroneous, True, fixes, accepted, p, now
-            )
+            yield ProposedRewrite(*whose, k, text, erroneous, True, fixes, accepted, p, now)
 
 
 def _judged(reading: ChartReading, texts: Sequence[str], critic: ChartCritic) -> list[float]:
@@ -226,18 +232,19 @@ def card_of(
     """What is known of the critic: each sentence, and each rewrite that a run writes; and what
     `modern` put onto its card."""
     images = {name: k for k, name in enumerate(dict.fromkeys(one.image for one in every))}
-    rows = [(images[one.image], one.p, not one.erroneous) for one in every]
+    groups = {name: k for k, name in enumerate(sorted({one.population for one in every}))}
+    rows = [(images[one.image], groups[one.population], one.p, not one.erroneous) for one in every]
     written = [
-        (images[one.image], one.p_after, found)
+        (images[one.image], groups[one.population], one.p_after, found)
         for one in every
         if one.certain and one.accepted and one.p_after is not None
         if (found := is_right(one, known)) is not None
     ]
-    image, p, factual = zip(*rows, *written, strict=True)
+    image, whose, p, factual = zip(*rows, *written, strict=True)
     before = next((one.elsewhere for one in read_cards() if one.is_of(critic.settings)), None)
     sentences = MeasuredSentences(
         np.array(image), np.array(p), np.array(factual),
-        np.arange(len(image)) >= len(rows), np.ones(len(image)),
+        np.arange(len(image)) >= len(rows), np.ones(len(image)), np.array(whose),
     )  # fmt: skip
     return ChartCard(
         {key: critic.settings[key] for key in DECIDING}, FixReviser().settings,

@@ -12,7 +12,8 @@ q would say, and has to be measured on accepted rewrites (`revised`).
 
 A run may be of another kind than what a critic was measured on, and its captions do not say so.
 Where a critic was measured on two kinds, the first gives the value, and the interval covers what
-either gives: half of all resamples have the rates of each.
+either gives: half of all resamples have the rates of each. Where it was measured on several
+captioners, its rates depend on how many sentences it calls factual (`verdict_levels`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 
 from revise_captions.stats.bootstrap import REPLICATES
 from revise_captions.stats.exact import LEVEL
+from revise_captions.stats.verdict_levels import VerdictLevels
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -64,6 +66,8 @@ class ErrorRates:
         rewrites_true: Share of accepted rewrites that are true; None where nobody measured it.
         origin: What they were measured on, in words.
         elsewhere: The same of sentences of another kind; None where nobody measured them.
+        levels: How true its verdicts are by the share that it calls factual; None where it was
+            not measured on several populations. Takes the place of r and q.
     """
 
     true_kept: MeasuredShare
@@ -71,6 +75,20 @@ class ErrorRates:
     rewrites_true: MeasuredShare | None
     origin: str
     elsewhere: ErrorRates | None = None
+    levels: VerdictLevels | None = None
+
+    def true_of(self, said: float) -> tuple[Floats, Floats]:
+        """The shares of true sentences among those called factual, and among the flagged."""
+        if self.levels is not None:
+            return self.levels.true_of(np.array(said))
+        return _true_of(np.array(said), self.true_kept.share, self.wrong_kept.share)
+
+    def true_drawn(self, said: Floats, seed: int) -> tuple[Floats, Floats]:
+        """Resamples of the same, for resamples of the share called factual."""
+        if self.levels is not None:
+            return self.levels.drawn(said, seed)
+        r, q, _ = self.draws(seed, len(said))
+        return _true_of(said, r, q)
 
     def draws(self, seed: int, replicates: int) -> tuple[Floats, Floats, Floats | None]:
         """Resamples of the three shares, every second one of them from `elsewhere`."""
@@ -171,6 +189,11 @@ def as_written(
     Returns:
         None where the critic tells true and wrong sentences too little apart.
     """
+    if rates.levels is not None:
+        kept, flagged = rates.true_of(said)
+        value = said * kept + (1 - said) * flagged
+        kept, flagged = rates.true_drawn(drawn, 3 * stream)
+        return _central(float(value), drawn * kept + (1 - drawn) * flagged)
     r, q, _ = rates.draws(3 * stream, len(drawn))
     value = rogan_gladen(np.array(said), np.array(rates.true_kept.share),
                          np.array(rates.wrong_kept.share))  # fmt: skip
@@ -195,15 +218,19 @@ class RevisedParts:
     flagged: Any
     rewritten: Any
 
-    def share(self, r: Any, q: Any, rewrites: Any) -> Floats:
-        """The share of true sentences, where `rewrites` of the accepted rewrites are true."""
-        true = rogan_gladen(np.asarray(self.said, float), np.asarray(r), np.asarray(q))
-        said = np.clip(self.said, 1e-9, 1 - 1e-9)
-        of_kept, of_flagged = np.clip(true * r / said, 0, 1), true * (1 - r) / (1 - said)
-        top = of_kept * self.kept + np.clip(of_flagged, 0, 1) * self.flagged
+    def share(self, of_kept: Any, of_flagged: Any, rewrites: Any) -> Floats:
+        """The share of true sentences, where these shares of the three parts are true."""
+        top = of_kept * self.kept + of_flagged * self.flagged
         whole = np.asarray(self.kept + self.flagged + self.rewritten, dtype=np.float64)
         top = np.asarray(top + rewrites * self.rewritten)
         return np.divide(top, whole, out=np.full(top.shape, np.nan), where=whole > 0)
+
+
+def _true_of(said: Floats, r: Floats | float, q: Floats | float) -> tuple[Floats, Floats]:
+    """The shares of true sentences among those called factual, and among the flagged."""
+    true = rogan_gladen(said, np.asarray(r), np.asarray(q))
+    said = np.clip(said, 1e-9, 1 - 1e-9)
+    return np.clip(true * r / said, 0, 1), np.clip(true * (1 - r) / (1 - said), 0, 1)
 
 
 def revised(
@@ -222,14 +249,14 @@ def revised(
         stream: See `as_written`.
     """
     replicates = len(drawn.said)
-    r, q, of_rewrites = rates.draws(3 * stream, replicates)
-    means = rates.true_kept.share, rates.wrong_kept.share
+    of_rewrites = rates.draws(3 * stream, replicates)[2]
+    means, parts = rates.true_of(found.said), rates.true_drawn(drawn.said, 3 * stream)
     if rates.rewrites_true is not None or found.rewritten == 0:
         of = 0.0 if rates.rewrites_true is None else rates.rewrites_true.share
         spread = 0.0 if of_rewrites is None else of_rewrites
-        return _central(float(found.share(*means, of)), drawn.share(r, q, spread))
-    least = _central(float(found.share(*means, 0.0)), drawn.share(r, q, 0.0))
-    most = _central(float(found.share(*means, 1.0)), drawn.share(r, q, 1.0))
+        return _central(float(found.share(*means, of)), drawn.share(*parts, spread))
+    least = _central(float(found.share(*means, 0.0)), drawn.share(*parts, 0.0))
+    most = _central(float(found.share(*means, 1.0)), drawn.share(*parts, 1.0))
     if least is None or most is None:
         return None
     points, draws = zip(*((one.points[0], one.draws[0]) for one in (least, most)), strict=True)

@@ -53,22 +53,23 @@ def named_by_headings(
     canvas: Canvas,
     upper: float,
     grouped: bool,
-    cut: bool,
 ) -> tuple[NamedBars, set[Box]]:
     """Names from the text above each series' first bar, and the boxes of that text.
 
-    Series of upright bars in groups, which repeat their labels, have theirs above the group. With
-    `cut`, words that stand close are parted, too.
+    Series of upright bars in groups, which repeat their labels, have theirs above the group.
     """
     height = canvas.text_height
     boxes = [min((bar.box for bar in bars), key=lambda box: box[1]) for bars, _ in series]
     if grouped:
         boxes = [(bars[0].box[0], round(upper), bars[-1].box[2], 0) for bars, _ in series]
         upper -= height
+    else:
+        found, used = named_by_columns(series, lines, canvas, upper)
+        if used:
+            return found, used
     near = _above(lines, canvas, upper)
-    owned = _in_columns(near, boxes, upper, height) if not grouped else []
-    owned = owned or _headings(near, boxes, upper, height, False)
-    if cut and not all(owned):
+    owned = _headings(near, boxes, upper, height, False)
+    if not all(owned):
         parts = _headings(near, boxes, upper, height, True)
         owned = parts if all(parts) else owned
     used = {line.box for own in owned for _, line in own}
@@ -89,6 +90,8 @@ def named_by_columns(
     if not owned:
         return series, set()
     names = [labels.joined_words([word for word, _ in own], height) for own in owned]
+    if len(set(names)) < len(names):
+        return series, set()
     return renamed(series, names), {line.box for own in owned for _, line in own}
 
 
@@ -116,23 +119,47 @@ def _in_columns(
     above = upper + _FIRST * height
     words: list[tuple[TextWord, TextLine]] = []
     found: list[list[tuple[TextWord, TextLine]]] = []
-    for line in sorted(near, key=lambda line: -line.box[3]):
-        if above - line.box[3] > _LEADING * height:
+    for row in _rows([line for line in near if len(line.text) > 1]):
+        asks = any(line.text.endswith("?") for line in row)
+        if asks or above - max(line.box[3] for line in row) > _LEADING * height:
             break
-        middle = (line.box[0] + line.box[2]) / 2
-        if found and not found[0][0][0].box[0] <= middle <= _right(found[-1]):
-            break
-        above = min(above, line.box[1])
-        words += [(word, line) for word in line.words]
-        columns = _columns(words, len(boxes), height)
-        if columns and all(
-            max(boxes[k][0] - _right(own), own[0][0].box[0] - boxes[k][2]) <= _ASIDE * height
-            for k, own in zip(order, columns, strict=True)
+        middles = [(line.box[0] + line.box[2]) / 2 for line in row]
+        if found and not (
+            found[0][0][0].box[0] - height <= min(middles)
+            and max(middles) <= _right(found[-1]) + height
         ):
+            break
+        above = min(above, *(line.box[1] for line in row))
+        words += [(word, line) for line in row for word in line.words]
+        columns = _columns(words, len(boxes), height)
+        if columns and _is_over(columns, [boxes[k] for k in order], height):
             found = columns
         elif found:
             break
     return [found[order.index(k)] for k in range(len(boxes))] if found else []
+
+
+def _rows(lines: Sequence[TextLine]) -> list[list[TextLine]]:
+    """Lines side by side, from the bottom up."""
+    rows: list[list[TextLine]] = []
+    for line in sorted(lines, key=lambda line: -(line.box[1] + line.box[3])):
+        if rows and (line.box[1] + line.box[3]) / 2 > rows[-1][0].box[1]:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return rows
+
+
+def _is_over(
+    columns: Sequence[Sequence[tuple[TextWord, TextLine]]], boxes: Sequence[Box], height: float
+) -> bool:
+    """Whether each column of words is near its bar; where nothing but single words stand there,
+    which may be one heading's, over it."""
+    reach = 0.0 if all(len(own) == 1 for own in columns) else _ASIDE * height
+    return all(
+        max(box[0] - _right(own), own[0][0].box[0] - box[2]) <= reach
+        for box, own in zip(boxes, columns, strict=True)
+    )
 
 
 def _right(column: Sequence[tuple[TextWord, TextLine]]) -> int:
@@ -201,12 +228,12 @@ def named_beside(
             blocks[-1].append(line)
         else:
             blocks.append([line])
-    owned = {}
+    owned: dict[int, list[TextLine]] = {}
     for block in blocks:
         middle = (block[0].box[1] + block[-1].box[3]) / 2
         level = [k for k, box in enumerate(last) if box[1] <= middle <= box[3]]
         owned.update(dict.fromkeys(level, block))
-    if len(owned) < len(series) or len(blocks) > len(series):
+    if not len(owned) == len(blocks) == len(series):
         return series, set()
     names = [labels.joined(owned[k]) for k in range(len(series))]
     return renamed(series, names), {line.box for block in blocks for line in block}

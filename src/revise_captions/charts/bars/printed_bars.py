@@ -28,7 +28,7 @@ from revise_captions.charts.shapes import ChartBar
 #: Marks whose median length is less than this, in heights of text, are dashes.
 _SHORT = 0.35
 #: Pixels that the blurred edge of a bar is long.
-_SLIVER = 3
+_SLIVER = 2
 #: An axis has so many labels, or else they may be values.
 _TICKS = 4
 #: Headings part rows into sections of more than one row on average.
@@ -216,10 +216,10 @@ def _named(
         return series, set()
     found, heads = named_inside(series, lines)
     if not heads and (frame.horizontal or grouped):
-        same = len(above) == len(series)
-        found, heads = named_by_headings(series, lines, canvas, upper, grouped, not same)
-        if same and not all(one.name for _, one in found):
-            return renamed(series, above), set()
+        if len(above) == len(series):
+            found, heads = named_by_columns(series, lines, canvas, upper)
+            return (found, heads) if heads else (renamed(series, above), set())
+        found, heads = named_by_headings(series, lines, canvas, upper, grouped)
     elif not heads:
         found, heads = named_beside(series, lines, canvas.text_height)
     if not any(one.name for _, one in found):
