@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 #: Changes whenever the same reading could give another answer.
-VERSION = "charts-12"
+VERSION = "charts-13"
 
 
 @dataclass(frozen=True, slots=True)

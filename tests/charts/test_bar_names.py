@@ -163,3 +163,16 @@ def test_labels_of_two_lines_beside_groups_are_those_of_the_groups():
         name: {" ".join(label): values[j] for label, values in groups.items()}
         for j, name in enumerate(("Cities", "Villages"))
     }
+
+
+def test_the_blurred_end_of_a_bar_is_no_bar():
+    image = Image.new("RGB", (720, 400), "white")
+    draw = ImageDraw.Draw(image)
+    lines = []
+    for k, (name, value) in enumerate((("Rome", 60), ("Oslo", 90), ("Bern", 70))):
+        y = 100 + 80 * k
+        draw.rectangle((200, y, 199 + 2 * value, y + 40), fill=DARK)
+        lines += [words(name, 100, y + 20), words(str(value), 212 + 2 * value, y + 20)]
+    draw.rectangle((320, 100, 321, 140), fill="#9fb6cc")
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert table(chart) == {"": {"Rome": 60, "Oslo": 90, "Bern": 70}}

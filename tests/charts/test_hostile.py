@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -152,6 +153,19 @@ def test_the_whole_chart_is_read():
     (chart,) = ChartCritic().reading(sales()).charts
     values = {mark.category: mark.value for one in chart.series for mark in one.marks}
     assert values == pytest.approx(SALES, abs=2)
+
+
+@pytest.mark.parametrize(("box", "gone"), [((40, 30, 100, 60), True), ((40, 30, 99, 59), False)])
+def test_marks_at_the_images_edge_are_not_measured(box, gone):
+    pixels = np.full((60, 100, 3), 255, dtype=np.uint8)
+    mark = ChartMark("2010", 380.0, False, box=box)
+    (chart,) = without_guesses(pixels, [Chart("bar", series=(ChartSeries("", "", (mark,)),))])
+    assert chart.readable is not gone
+    assert ("cut off" in " ".join(chart.unread)) is gone
+    (kept,) = without_guesses(
+        pixels, [Chart("bar", series=(ChartSeries("", "", (replace(mark, printed=True),)),))]
+    )
+    assert kept.readable  # as far as it is seen, its number is
 
 
 def test_printed_values_are_read_in_a_dithered_chart():

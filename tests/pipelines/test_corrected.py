@@ -27,6 +27,7 @@ from revise_captions.signature import settings_of
 from revise_captions.stats.calibration import calibrate
 from revise_captions.stats.error_correction import ErrorRates, MeasuredShare
 from revise_captions.stats.probability_maps import ProbabilityMap
+from revise_captions.stats.verdict_levels import JudgedPopulation, fitted_levels
 
 rate = program(rating.rate_captions)
 
@@ -88,6 +89,17 @@ def test_captions_of_another_kind_widen_the_interval_and_are_named(tally):
         "The intervals allow for captions of things never seen, too: 95.0 % and 45.0 %, of "
         "accepted rewrites 80.0 %." in head
     )
+
+
+def test_rates_that_change_with_what_is_called_factual_are_told(tally):
+    known = [JudgedPopulation(60, 30 + k, 40, 10) for k in range(0, 25, 5)]
+    moving = replace(errors(), levels=fitted_levels(known))
+    summary = tally.to_json(errors={"": moving})
+    kept, flagged = moving.levels.true_of(np.array(4 / 7))
+    assert summary["corrected"]["before"]["value"] == pytest.approx(
+        4 / 7 * kept + 3 / 7 * flagged, abs=1e-6
+    )
+    assert "the values follow 5 kinds of captions" in " ".join(printed(summary).split())
 
 
 def test_the_report_shows_it(tally, tmp_path):

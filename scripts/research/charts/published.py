@@ -27,7 +27,9 @@ from revise_captions.io.images import load_image
 from revise_captions.records import ImageRef
 from scripts.research.charts.measure import points_of_charts, points_of_table
 from scripts.research.charts.table_metrics import TablePoint, rms, rnss, text_similarity
+from scripts.research.frame.blocks import write_to_pages
 from scripts.research.frame.figures import counted_share, share_of, spread
+from scripts.research.frame.report import ROOT, write_option
 
 TABLES = Path(__file__).with_name("published_tables.jsonl")
 HALVES = ("development", "reporting")
@@ -107,7 +109,8 @@ HEADER = "\n".join(
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--half", type=click.Choice(HALVES), help="Only these packages.")
 @click.option("--each", is_flag=True, help="Also print a line an image.")
-def main(folder: Path, half: str | None, each: bool) -> None:
+@write_option
+def main(folder: Path, half: str | None, each: bool, write: bool) -> None:
     """Print how well the published charts in FOLDER are read."""
     rows = [json.loads(line) for line in TABLES.read_text(encoding="utf-8").splitlines()]
     rows = [row for row in rows if half in (None, row["half"])]
@@ -130,7 +133,10 @@ def main(folder: Path, half: str | None, each: bool) -> None:
         scores[row["half"]].append(one)
         if each:
             echo(f"{one.f1:.2f} {one.values:4} {one.wrong:3} {row['package']} {row['path']}")
-    echo("\n".join([HEADER, *(summary(name, own) for name, own in scores.items() if own)]))
+    block = "\n".join([HEADER, *(summary(name, own) for name, own in scores.items() if own)])
+    echo(block)
+    if write:
+        write_to_pages(ROOT, {"published-charts": block})
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/measurements/metrics.md", "metric"): ("critic",),
     ("docs/measurements/stress.md", "stress-agreement"): ("parser", "graphs", "judge"),
     ("docs/measurements/charts.md", "gate"): ("critic",),
+    ("docs/measurements/charts.md", "chart-reader"): ("chart reader",),
+    ("docs/measurements/charts.md", "published-charts"): ("chart reader",),
     ("docs/measurements/charts.md", "fixes"): ("chart critic",),
     ("docs/measurements/charts.md", "modern"): ("chart critic",),
     ("docs/measurements/text.md", "quoted-text"): ("text critic",),
@@ -47,7 +49,6 @@ EARLIER: Mapping[tuple[str, str], str] = {
     ("docs/measurements/charts.md", "chocolate"): "chart critic charts-11 (14f0b19a9c7a)",
     ("docs/measurements/charts.md", "rewrites"): "chart critic charts-11 (14f0b19a9c7a)",
     ("docs/measurements/stress.md", "stress-tuning"): "critic bundled@0ef93d150fac",
-    ("docs/measurements/charts.md", "chart-reader"): "an earlier reader, of 23 November 2026",
     ("reviser/smollm2/README.md", "edits"): "the reviser before it mended dangling words (74a7211)",
 }
 #: Blocks that no model of ours decides, and why.
@@ -95,6 +96,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
         _files("critic/charts/bundled/*.json", "critic/charts/smollm2/*.safetensors")
         + _version("critic/charts/critic.py")
     ),
+    "chart reader": lambda: _version("src/revise_captions/charts/read.py"),
     "text critic": lambda: _version("critic/text/critic.py"),
     "examples": lambda: _files("datasets/picturebook/examples/captions.jsonl"),
     "parser": lambda: _files("src/revise_captions/graphs/bundled/**/*"),

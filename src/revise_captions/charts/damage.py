@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from revise_captions.charts.chart import Chart
+from revise_captions.charts.chart import Chart, ChartMark
 from revise_captions.charts.gate import share_of_four_colors
 from revise_captions.charts.ocr import Pixels
 
@@ -49,18 +49,33 @@ def _cuts(edge: NDArray[np.uint8]) -> bool:
 
 
 def without_guesses(pixels: Pixels, charts: Sequence[Chart]) -> tuple[Chart, ...]:
-    """The charts; in a dithered image, where ends of marks blur, only such as print every value."""
-    if not _is_dithered(pixels):
-        return tuple(charts)
-    return tuple(chart if _is_printed(chart) else _unmeasured(chart) for chart in charts)
+    """The charts, but those without values that are measured where they cannot be: in a dithered
+    image, where ends of marks blur, and at the image's edge, where marks are cut off."""
+    dithered = _is_dithered(pixels)
+    found = []
+    for chart in charts:
+        if dithered and not _is_printed(chart):
+            chart = _unmeasured(chart, "the image is dithered: its marks cannot be measured")
+        elif any(_at_edge(mark, pixels) for one in chart.series for mark in one.marks):
+            chart = _unmeasured(chart, "marks are cut off at the image's edge")
+        found.append(chart)
+    return tuple(found)
+
+
+def _at_edge(mark: ChartMark, pixels: Pixels) -> bool:
+    """Whether a measured mark touches the image's edge."""
+    if mark.printed or mark.value is None or not mark.box:
+        return False
+    height, width = pixels.shape[:2]
+    left, top, right, bottom = mark.box
+    return min(left, top, width - right, height - bottom) <= 0
 
 
 def _is_printed(chart: Chart) -> bool:
     return all(mark.printed for one in chart.series for mark in one.marks if mark.value is not None)
 
 
-def _unmeasured(chart: Chart) -> Chart:
-    reason = "the image is dithered: its marks cannot be measured"
+def _unmeasured(chart: Chart, reason: str) -> Chart:
     return replace(chart, kind="unknown", series=(), unread=(*chart.unread, reason))
 
 

@@ -24,6 +24,8 @@ from revise_captions.charts.pies.pie_chart import pie_charts
 from revise_captions.charts.scales import FittedScale
 from revise_captions.charts.text_tables import text_table
 
+#: Changes whenever an image could be read otherwise.
+VERSION = "reader-3"
 #: An image needs this many pixels on its shorter side.
 _LEAST_SIDE = 48
 #: Its longer side is at most so many times as long.

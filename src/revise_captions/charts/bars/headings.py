@@ -19,7 +19,7 @@ _LEADING, _FIRST = 0.5, -0.7
 #: Columns of headings are this far apart, in heights of text, and by so much more than words are.
 _COLUMN, _CLEARLY = 0.35, 1.4
 #: How far from its bar a heading's column may be, in heights of text.
-_ASIDE = 2.5
+_ASIDE = 1.0
 
 NamedBars = list[tuple[list[ChartBar], ChartSeries]]
 

@@ -109,9 +109,16 @@ def printed_bars(canvas: Canvas, scales: Sequence[FittedScale]) -> list[Chart]:
 
 
 def _without_slivers(frame: Frame, group: Sequence[ChartBar]) -> list[ChartBar]:
-    """Bars without the edges of others, in a color that no other bar has."""
+    """Bars without the blurred ends of others, in a color that no other bar has."""
     colors = Counter(bar.color for bar in group)
-    return [bar for bar in group if frame.length(bar.box) > _SLIVER or colors[bar.color] > 1]
+    ends = {frame.along(bar.box)[1] for bar in group}
+    return [
+        bar
+        for bar in group
+        if frame.length(bar.box) > _SLIVER
+        or colors[bar.color] > 1
+        or frame.along(bar.box)[0] not in ends
+    ]
 
 
 def _sections(frame: Frame, rows: Sequence[BarRow], canvas: Canvas) -> list[list[BarRow]]:
