@@ -35,6 +35,8 @@ _PRINTED, _FEW_MARKS = 0.8, 3
 #: if nothing in it is borne out, and a number or a claim is refuted; if it reports something with
 #: a name that is not in the image; if nothing in it is borne out, and it is not about the chart.
 _INVENTED, _REFUTED, _REPORT, _UNLIKELY = 0.35, 0.3, 0.2, 0.15
+#: And where most of its caption is wrong, too.
+_AMONG_WRONG = 0.2
 #: And if every claim in it is refuted, by marks that it names.
 _CLEARLY = 0.45
 #: The mean of a caption below which most of it is wrong.
@@ -126,7 +128,8 @@ def why_remove(sentence: str, chart: ReadChart, p: float, rest: float) -> tuple[
     shown = printed_numbers(chart.charts, chart.lines)
     says = any(n.value in shown for n in numbers_in(sentence, years_in(sentence)))
     says = says and rest >= _POOR
-    unlikely = p < _UNLIKELY and not says and not OF_THE_CHART.search(sentence)
+    limit = _UNLIKELY if rest >= _POOR else _AMONG_WRONG
+    unlikely = p < limit and not says and not OF_THE_CHART.search(sentence)
     return (NOT_SAID, "nothing in it is borne out") if unlikely else ("", "")
 
 

@@ -106,7 +106,7 @@ def test_black_names_at_the_ends_go_to_the_curves_at_their_height():
 ])  # fmt: skip
 def test_black_names_of_two_lines_behind_the_curves_are_joined(last, names):
     sheet = Sheet()
-    for values, ink in (((*VIENNA[:-1], last), RED), (BERLIN[:-1] + (15,), BLUE)):
+    for values, ink in (((*VIENNA[:-1], last), RED), ((*BERLIN[:-1], 15), BLUE)):
         sheet.curve(values, ink)
         for k in (0, 3):
             sheet.text(str(values[k]), 80 + 90 * k, 380 - 3 * values[k])

@@ -198,9 +198,9 @@ NOT_BORNE_OUT = "nothing in it is borne out"
         ("Cases are projected to have risen until 2014, it says.", 0.3, ""),
         ("Cases of measles in Norway worry people in Sweden now.", 0.19, REPORT),
         ("Cases of measles in Norway worry people in Sweden now.", 0.2, ""),
-        ("Cases of measles in Norway worry people there now.", 0.19, ""),
+        ("Cases of measles in Norway worry people there now.", 0.19, NOT_BORNE_OUT),
         ("Cases of measles in Norway worry people in Sweden too.", 0.14, NOT_BORNE_OUT),
-        ("Cases of measles in Norway worry people in Sweden too.", 0.15, ""),
+        ("Cases of measles in Norway worry people in Sweden too.", 0.2, ""),
         ("The graph of measles in Norway worries people in Sweden.", 0.14, ""),
     ],
 )
@@ -208,6 +208,15 @@ def test_what_goes_because_it_is_unlikely(sentence, p, basis):
     rationale = rationale_of(sentence, (YEARS,), (*LINES, "423", "400", "254"), (), p, 0.3)
     found = [(f.span.of(sentence), f.right, f.basis) for f in rationale.fixes if f.certain]
     assert found == ([(sentence, "", basis)] if basis else [])
+
+
+@pytest.mark.parametrize(("p", "rest", "goes"), [
+    (0.14, 0.4, True), (0.15, 0.4, False), (0.19, 0.39, True), (0.2, 0.39, False),
+])  # fmt: skip
+def test_where_most_of_a_caption_is_wrong_less_is_asked(p, rest, goes):
+    sentence = "Cases of measles in Norway worry people in Sweden too."
+    found = rationale_of(sentence, (YEARS,), LINES, (), p, rest).fixes
+    assert [fix.basis for fix in found] == ([NOT_BORNE_OUT] if goes else [])
 
 
 def test_a_measured_chart_shows_numbers_that_it_does_not_print():
