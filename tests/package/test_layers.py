@@ -192,6 +192,7 @@ CROWDED = {
     "evidence, its rationales, and which of its fixes are certain",
     "src/revise_captions/dcscore": "a metric whole: what takes captions apart, verifies, matches, "
     "scores and shows their units, and its command and options",
+    "src/revise_captions/stats": "each statistic once, for all rooms: one module a method",
 }
 
 
