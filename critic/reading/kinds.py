@@ -27,7 +27,7 @@ CLASSES = tuple(
     for pattern in (
         rf"(?:{BOUND} )?{COUNT}[ -](?:{_UNIT})",
         rf"(?:{BOUND} )?{COUNT}",
-        rf"{_COLOR}(?:(?:, {_COLOR})*,? and {_COLOR})?",
+        rf"{_COLOR}(?:(?:,? and|,) {_COLOR})*",
         r"\d?\d[:.]\d\d(?: ?[ap]\.?m\b)?|\d?\d ?[ap]\.?m\b",
         "morning|afternoon|evening|night|noon|midday|midnight|sunset|sunrise|dusk|dawn"
         "|daytime|nighttime",
@@ -36,6 +36,8 @@ CLASSES = tuple(
         _MONTH,
     )
 )
+#: Of these, the times of day, week and year.
+TIMES = CLASSES[4:]
 _PLACE = "left|right|above|below|under|behind|in front|inside|outside|top|bottom|middle|center"
 _REVERSES = r"not|no|without|with|never|increas\w+|decreas\w+|highest|lowest|higher|lower|rose|fell"
 #: Any of them, in a difference between two texts.

@@ -30,11 +30,11 @@ _IMPERATIVE = re.compile(
 #: What stands before an article, too: what a critic asks for or regrets, places, adverbs.
 _NO_ORDERS = FUNCTION_WORDS | frozenset(
     "replace change remove delete drop strike omit use put read see note notice mind correct "
-    "exchange substitute cut keep leave got made saw took gave said left mistook behind under "
-    "above below beneath underneath over near beside inside outside between among along across "
-    "against through toward around opposite beyond past without within during despite except "
-    "unlike like not both half such quite only even maybe perhaps never still once again here "
-    "now yes none instead indeed rather almost".split()
+    "exchange substitute cut keep leave given got made saw took gave said left mistook behind "
+    "under above below beneath underneath over near beside inside outside between among along "
+    "across against through toward around opposite beyond past without within during despite "
+    "except unlike like not both half such quite only even maybe perhaps never still once again "
+    "here now yes none instead indeed rather almost".split()
 )
 _JOINT = re.compile(r"(?<=;)\s+")
 _QUOTES = re.compile(r"[\"“”«»`‘]")

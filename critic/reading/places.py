@@ -165,7 +165,8 @@ def _without_thing(words: list[str], inside: list[str], after: list[str]) -> lis
     for k, word in enumerate(after[:_NEAR]):
         thing = word.casefold().strip(".,;:")
         if thing in plain[: len(words)] and thing not in _ARTICLES:
-            if k and len(words) > 1 and thing == plain[len(words) - 1] and thing not in inside:
+            shape = k and len(words) > 1 and len(words) != len(inside)
+            if shape and thing == plain[len(words) - 1] and thing not in inside:
                 words = words[:-1]
                 while len(words) > 1 and words[-1].casefold() in _ARTICLES:
                     words = words[:-1]

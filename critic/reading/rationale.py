@@ -3,7 +3,8 @@
     “red” should be “blue”            the quoted words of the sentence, by the quoted ones
     The car is blue, not red.         and a dozen other wordings (`wordings`)
     The blue car is parked.           the sentence itself, or a part of it, but for what is wrong
-    Oops: blue; no red to be seen.    what it shares with the sentence, in any wording (`alignment`)
+    Oops: blue; no red to be seen.    in any wording, the likeliest of all readings (`slots`)
+    The left canine is white.         a part, in other names for the same things (`alignment`)
     There is a dog, but no lamp.      what is there, for a sentence that denies it
 
 What no wording names stays in words, fault by fault, for a language model.
@@ -15,17 +16,24 @@ import re
 from dataclasses import replace
 
 from revise_captions.critic.reading.absence import affirmed
-from revise_captions.critic.reading.alignment import fix_of_part, pairs_by_alignment, without_talk
+from revise_captions.critic.reading.alignment import (
+    fix_of_part,
+    in_the_words_of,
+    pairs_by_class,
+    without_as_with,
+    without_talk,
+)
 from revise_captions.critic.reading.faults import fault_of, read_faults, speaks_of
 from revise_captions.critic.reading.orders import without_orders
 from revise_captions.critic.reading.places import fix_of
+from revise_captions.critic.reading.slots import likely_fix, overreaches
 from revise_captions.critic.reading.statements import fixes_of_statement, nearest
 from revise_captions.critic.reading.wordings import PRONOUNS, pairs
 from revise_captions.records import ABSENCE, Complaint, Fix, Rationale, Span
 from revise_captions.text.sentences import split
 
 #: Of all that is read here; part of the signature.
-VERSION = "reading/2"
+VERSION = "reading/3"
 #: What makes words a clause of their own, and not the end of a list.
 _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|has|have|do|does|should|must|can|cannot|shows?|says?|see|change|replace)\b"
@@ -73,10 +81,21 @@ def read(text: str, sentence: str, *, apart: bool = True) -> tuple[Complaint, ..
     if not short:
         return read_faults(text, sentence, apart=apart)
     found = _read_apart(text, sentence)
-    named = any(fix.certain for fault in found for fix in fault.fixes)
-    if not named and (fixes := _aligned(text, sentence)):
+    named = [fix for fault in found for fix in fault.fixes if fix.certain]
+    if named and not any(overreaches(fix.right, sentence) for fix in named):
+        return found
+    if fixes := _aligned(text, sentence, likely=bool(named)):
         return (replace(fault_of(text, sentence), fixes=fixes),)
-    return found
+    return tuple(_less_certain(fault, sentence) for fault in found)
+
+
+def _less_certain(fault: Complaint, sentence: str) -> Complaint:
+    """A fault whose fixes leave what looks like the wording's own words to a person."""
+    doubted = (
+        replace(fix, certain=fix.certain and not overreaches(fix.right, sentence))
+        for fix in fault.fixes
+    )
+    return replace(fault, fixes=tuple(doubted))
 
 
 def _read_apart(text: str, sentence: str) -> tuple[Complaint, ...]:
@@ -91,16 +110,25 @@ def _read_apart(text: str, sentence: str) -> tuple[Complaint, ...]:
     return _apart([*named, *(_with_fix(fault, sentence) for fault in left)])
 
 
-def _aligned(text: str, sentence: str) -> tuple[Fix, ...]:
-    """Fixes of a rationale in no known wording, by what it has in common with the sentence."""
+def _aligned(text: str, sentence: str, likely: bool) -> tuple[Fix, ...]:
+    """Fixes of a rationale in no known wording, by what it has in common with the sentence; or by
+    the likeliest reading alone."""
     plain = without_orders(text)
-    for stated in without_talk(plain):
-        if part := fix_of_part(stated, sentence):
-            return (part,)
-    pairs_ = pairs_by_alignment(plain, sentence)
-    fix = next((fix for pair in pairs_ if (fix := fix_of(pair, sentence)) is not None), None)
-    basis = "the rationale and the sentence have the other words in common"
-    return (replace(fix, basis=basis),) if fix is not None and fix.certain else ()
+    if likely:
+        fix = likely_fix(plain, sentence)
+        return (fix,) if fix is not None and fix.certain else ()
+    for said in dict.fromkeys((plain, in_the_words_of(sentence, plain))):
+        for stated in without_talk(said):
+            if part := fix_of_part(stated, sentence):
+                return (part,)
+    if there := without_as_with(plain, sentence):
+        return (there,)
+    fix = next(
+        (f for pair in pairs_by_class(plain, sentence) if (f := fix_of(pair, sentence))), None
+    )
+    if fix is not None and fix.certain:
+        return (replace(fix, basis="the sentence has one count, color or time to be it"),)
+    return _aligned(text, sentence, likely=True)
 
 
 def _named_in_sentences(text: str, sentence: str) -> tuple[list[Complaint], str]:
