@@ -113,7 +113,10 @@ def fitted(found: Sequence[Example]) -> dict[str, float]:
         name for one in found for name in {n for r in one.readings for n in r.features}
     )
     at = {name: k for k, name in enumerate(sorted(n for n, c in counts.items() if c >= _RARE))}
-    rows, columns, owner, good = [], [], [], []
+    rows: list[int] = []
+    columns: list[int] = []
+    owner: list[int] = []
+    good: list[bool] = []
     for number, one in enumerate(found):
         for k, reading in enumerate(one.readings):
             known = [at[name] for name in reading.features if name in at]
@@ -159,7 +162,9 @@ def left_out(found: Sequence[Example], folds: int) -> list[list[str]]:
     rows = [["rationales", "n", "right", "wrong"]]
     for name, naming in (("that name words", True), ("that name none", False)):
         some = [hit for hit in hits if hit[0] == naming]
-        shares = [share_of_hits([hit[k] for hit in some], [hit[3] for hit in some]) for k in (1, 2)]
+        sources = [hit[3] for hit in some]
+        right, wrong = [hit[1] for hit in some], [hit[2] for hit in some]
+        shares = [share_of_hits(right, sources), share_of_hits(wrong, sources)]
         rows.append(
             [name, str(len(some)), *(f"{s.value:.3f}{spread(s.low, s.high)}" for s in shares)]
         )
