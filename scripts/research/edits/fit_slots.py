@@ -36,7 +36,7 @@ _RARE, _PRIOR, _STEPS = 5, 0.3, 150
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class NamedExample:
     """A rationale with its readings; `wording`: its number, -1 where it names nothing."""
 
     wording: int
@@ -54,7 +54,7 @@ def wordings() -> list[str]:
     ]
 
 
-def examples(edits: Sequence[PersonEdit], count: int) -> list[Example]:
+def examples(edits: Sequence[PersonEdit], count: int) -> list[NamedExample]:
     """Random edits in random wordings, where one of the readings is right."""
     rng, pool, found = random.Random(0), wordings(), []
     denials = beside(__file__, "slots.toml")["none"]
@@ -74,7 +74,7 @@ def examples(edits: Sequence[PersonEdit], count: int) -> list[Example]:
                 continue
         read = tuple(slots.readings(text, edit.sentence))
         if len(read) > 1 and (good := _right(read, edit, number)):
-            found.append(Example(number, text, edit, read, good))
+            found.append(NamedExample(number, text, edit, read, good))
     return found
 
 
@@ -105,7 +105,7 @@ def _same(one: str, other: str) -> bool:
     return plain[0] == plain[1]
 
 
-def fitted(found: Sequence[Example]) -> dict[str, float]:
+def fitted(found: Sequence[NamedExample]) -> dict[str, float]:
     """Weights by feature; those that hardly count are left out."""
     import torch
 
@@ -147,7 +147,7 @@ def fitted(found: Sequence[Example]) -> dict[str, float]:
     return {name: round(float(weights[k]), 2) for name, k in at.items() if abs(weights[k]) >= 0.05}
 
 
-def left_out(found: Sequence[Example], folds: int) -> list[list[str]]:
+def left_out(found: Sequence[NamedExample], folds: int) -> list[list[str]]:
     """What the readings alone put into sentences, in wordings that the weights have not seen."""
     hits: list[tuple[bool, bool, bool, str]] = []
     for fold in range(folds):
@@ -171,7 +171,7 @@ def left_out(found: Sequence[Example], folds: int) -> list[list[str]]:
     return rows
 
 
-def _fold(example: Example, folds: int) -> int:
+def _fold(example: NamedExample, folds: int) -> int:
     return (example.wording if example.wording >= 0 else len(example.text)) % folds
 
 
