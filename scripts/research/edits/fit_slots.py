@@ -163,8 +163,8 @@ def left_out(found: Sequence[NamedExample], folds: int) -> list[list[str]]:
     for name, naming in (("that name words", True), ("that name none", False)):
         some = [hit for hit in hits if hit[0] == naming]
         sources = [hit[3] for hit in some]
-        right, wrong = [hit[1] for hit in some], [hit[2] for hit in some]
-        shares = [share_of_hits(right, sources), share_of_hits(wrong, sources)]
+        columns = ([hit[1] for hit in some], [hit[2] for hit in some])
+        shares = [share_of_hits(column, sources) for column in columns]
         rows.append(
             [name, str(len(some)), *(f"{s.value:.3f}{spread(s.low, s.high)}" for s in shares)]
         )
