@@ -144,7 +144,11 @@ def _bare(words: str) -> str:
 
 
 def _is_exchange(old: str, new: str, text: str) -> bool:
-    """Whether a rationale does not say the one of the other ("The wall should be wooden.")."""
+    """Whether a rationale does not say the one of the other ("The wall should be wooden."), and
+    puts no noun, which an article stands before, for words like "in"."""
+    little = all(word in FUNCTION_WORDS for word in _bare(old).split())
+    if little and re.search(rf"\b(?:an?|the) {re.escape(_bare(new))}\b", text, re.IGNORECASE):
+        return False
     said = rf"^(?:the|his|her|its|their|this|these) {re.escape(_bare(old))},? (?:{_OF}),? "
     return re.search(said + re.escape(new), text, re.IGNORECASE) is None
 

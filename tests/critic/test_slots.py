@@ -44,6 +44,15 @@ def test_a_rationale_that_names_no_right_words_gives_none(text):
     assert mended(text) == SENTENCE
 
 
+def test_no_noun_is_put_for_a_preposition():
+    sentence = "The picture shows four buds in a pond."
+    fix = likely_fix("In the image, there is a nest instead of a bud.", sentence)
+    assert fix is None or fix.span.of(sentence) != "in"
+    swapped = likely_fix("The caption says on, but it is under the table.", "A cat on the table.")
+    assert swapped is not None
+    assert swapped.right == "under"
+
+
 def test_what_is_wrong_stands_in_the_sentence_and_what_is_right_elsewhere():
     found = readings("The caption says river, but the image shows a lake.", SENTENCE)
     assert not found[0].wrong
