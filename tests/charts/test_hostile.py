@@ -131,7 +131,10 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if n == "huge" else n for n in HOSTILE],
+)
 def test_what_cannot_be_read_is_unscored(name):
     request = JudgeRequest(HOSTILE[name](), CAPTION, tuple(split(CAPTION)))
     (verdicts,) = ChartCritic().judge([request])

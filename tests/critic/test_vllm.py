@@ -101,7 +101,7 @@ def test_the_fixture_s_answers_depend_on_the_attention_mode(folders, paragraphs)
     ("attention_mode", "device"),
     [
         (AttentionMode.CAUSAL, "cpu"),
-        (AttentionMode.CAUSAL, "cuda"),
+        pytest.param(AttentionMode.CAUSAL, "cuda", marks=pytest.mark.slow),
         (AttentionMode.IMAGE_PREFIX, "cuda"),
     ],
 )

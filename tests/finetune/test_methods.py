@@ -55,6 +55,7 @@ def critic_files(out: Path) -> dict[str, bytes]:
     return {name: held for name, held in made.items() if not name.startswith(timed)}
 
 
+@pytest.mark.slow
 def test_merged_weights_that_find_no_room_are_no_critic_until_resumed(data, base, tmp_path):
     """The last write is the largest: all of the base's weights, where a state is the adapter's."""
     common = (

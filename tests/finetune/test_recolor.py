@@ -142,6 +142,7 @@ def test_colour_labels_of_recoloured_images_have_no_gradient():
     assert weights.abs().sum() > 0
 
 
+@pytest.mark.slow
 def test_training_with_recoloured_images(tmp_path: Path):
     """The command asks fewer sentences, the same ones again with the same seed."""
     data = write(tmp_path / "data", {"train": 24, "validation": 8}, grid=4)

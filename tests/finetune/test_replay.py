@@ -74,6 +74,7 @@ def test_examples_stand_behind_the_datas_own_with_their_own_images(data, old):
         assert train.root / train[i].image == folder / example.image
 
 
+@pytest.mark.slow
 def test_a_run_that_was_resumed_replays_what_it_would_have(data, old, base, tmp_path):
     words = (data, "--base", base, "--replay", old, "--replay-share", 0.6, *SMALL)
     words = (*words, "--schedule", "constant", "--allow", "missing-rationales")

@@ -187,6 +187,7 @@ def test_cider_is_its_librarys_with_document_frequencies_of_all(examples):
 
 
 @needs_data
+@pytest.mark.slow
 def test_cider_on_flickr8k_expert_is_what_others_report():
     """τ-c that PAC-S's code prints on all 1,000 images: .439. Here on 518, with NLTK's tokens."""
     rated = list(benchmark("flickr8k-expert").read(DATA / "flickr8k_expert"))

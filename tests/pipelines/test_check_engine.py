@@ -63,6 +63,7 @@ def test_layout_and_batch_do_not_matter_and_the_attention_mode_does(critic, tmp_
     assert (code, again) == (1, out)  # the old spelling
 
 
+@pytest.mark.slow
 def test_what_a_batch_does_to_low_precision_is_printed(critic, tmp_path, capsys):
     """The second computation is in float32, where batches do nothing: it is left out."""
     write_input(tmp_path / "in.jsonl", 8)

@@ -366,6 +366,7 @@ with Journal.open(paths.journal_path(out), {"critic": "scripted"}, resume=True) 
 """
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_the_result_is_the_same_to_the_byte(tmp_path):
     lines = [json.dumps({"image": "a.jpg", "caption": f"Caption {i}.", "n": i}) for i in range(700)]
     lines[100:102] = ["{broken", ""]

@@ -171,7 +171,10 @@ def test_ctrl_c_and_two_runs_at_once(runs, folder):
     assert leftovers(folder, "i") == []
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGTERM, 143), pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow)],
+)
 def test_terminated_and_resumed(folder, number, status):
     """As after Ctrl-C, and no copy of standard input stays, nor one that a killed run left."""
     text = (folder / "in.jsonl").read_text()
@@ -233,7 +236,9 @@ def test_a_damaged_journal(runs, folder):
     assert leftovers(folder, "j") == []
 
 
-@pytest.mark.parametrize("share", [0.0001, 0.4, 0.95])
+@pytest.mark.parametrize(
+    "share", [0.4, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.0001, 0.95))]
+)
 def test_a_full_disk(runs, folder, share):
     """Files may grow to a share of the journal's or the output's final size, and no further."""
     size = (folder / "whole.jsonl").stat().st_size

@@ -149,6 +149,7 @@ def test_what_is_too_long_gets_no_answer(trained: Path) -> None:
     assert reviser.rewrite([fine])[0] is not None
 
 
+@pytest.mark.slow
 def test_resumed_training_ends_where_uninterrupted_training_ends(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
