@@ -17,7 +17,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from revise_captions.charts.claims.edits import with_fixes
@@ -103,8 +103,17 @@ class _Told:
 
 def likely_fix(text: str, sentence: str, weights: Mapping[str, float] | None = None) -> Fix | None:
     """The fix that most of the probability of all readings is for; None where that is too little,
-    or it is likelier that the rationale names none."""
-    weights = _weights() if weights is None else weights
+    or it is likelier that the rationale names none. `weights`: others than those that ship."""
+    return _shipped_fix(text, sentence) if weights is None else _fix(text, sentence, weights)
+
+
+@lru_cache(maxsize=1024)
+def _shipped_fix(text: str, sentence: str) -> Fix | None:
+    """Critic and reviser ask for the same."""
+    return _fix(text, sentence, _weights())
+
+
+def _fix(text: str, sentence: str, weights: Mapping[str, float]) -> Fix | None:
     text = ASIDE.sub("", text)
     found = readings(text, sentence)
     if len(found) < 2:
@@ -324,12 +333,9 @@ def _inside(
     yield f"longer {max(-3, min(3, len(right) - len(wrong)))}"
     size = min(len(wrong), len(right))
     yield from (f"size {step}" for step in range(1, min(size, 4)))
-    text, other = " ".join(wrong), " ".join(right)
-    kind, its = (
-        next((n for n, c in enumerate(CLASSES) if c.search(t)), None) for t in (text, other)
-    )
+    (kind, any_kind), (its, its_any) = _classes(" ".join(wrong)), _classes(" ".join(right))
     yield f"class {kind is not None} {its is not None} {kind == its}"
-    yield f"kind {KINDS.search(text) is not None} {KINDS.search(other) is not None}"
+    yield f"kind {any_kind} {its_any}"
     shared = set(wrong) & set(right) - _ARTICLES
     yield f"shared {bool(shared)}"
     yield f"new stands {_stands(right, told.sentence)}"
@@ -337,3 +343,10 @@ def _inside(
         yield "new is part"
     if set(wrong) <= set(right):
         yield "old is part"
+
+
+@lru_cache(maxsize=4096)
+def _classes(words: str) -> tuple[int | None, bool]:
+    """The first closed class that has a member among words, and whether any kind has."""
+    found = next((n for n, members in enumerate(CLASSES) if members.search(words)), None)
+    return found, KINDS.search(words) is not None
