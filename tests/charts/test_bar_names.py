@@ -11,22 +11,12 @@ from PIL import Image, ImageDraw
 pytest.importorskip("rapidocr")
 
 from revise_captions.charts import Chart
-from revise_captions.charts.ocr import TextLine, TextWord
+from revise_captions.charts.ocr import TextLine
 from revise_captions.charts.read import read_lines
+from tests.support.drawn_charts import table, words
 
 DARK, PALE, GREEN = "#1f4e79", "#e0a030", "#208060"
 INKS = (DARK, PALE, GREEN)
-
-
-def words(text: str, left: int, middle: int, size: int = 20) -> TextLine:
-    """A line of text whose letters are as wide as half their height."""
-    step, parts, x = size // 2, [], left
-    for part in text.split():
-        box = (x, middle - size // 2, x + step * len(part), middle + size // 2)
-        parts.append(TextWord(part, box))
-        x = box[2] + step
-    box = (left, middle - size // 2, parts[-1].box[2], middle + size // 2)
-    return TextLine(text, box, 0.99, 0.0, float(size), tuple(parts))
 
 
 def as_one(*parts: TextLine) -> TextLine:
@@ -34,10 +24,6 @@ def as_one(*parts: TextLine) -> TextLine:
     box = (*parts[0].box[:2], *parts[-1].box[2:])
     every = tuple(word for part in parts for word in part.words)
     return TextLine(" ".join(part.text for part in parts), box, 0.99, 0.0, 20.0, every)
-
-
-def table(chart: Chart) -> dict[str, dict[str, float | None]]:
-    return {one.name: {m.category: m.value for m in one.marks} for one in chart.series}
 
 
 def read_drawn(

@@ -14,28 +14,14 @@ from revise_captions.charts.labels import label_band
 from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.read import read_lines
 from revise_captions.charts.shapes import bars
+from tests.support.drawn_charts import table, words
 
 DARK, PALE = "#1f4e79", "#e0a030"
-
-
-def words(text: str, left: int, middle: int, size: int = 20) -> TextLine:
-    """A line of text whose letters are as wide as half their height."""
-    step, parts, x = size // 2, [], left
-    for part in text.split():
-        box = (x, middle - size // 2, x + step * len(part), middle + size // 2)
-        parts.append(TextWord(part, box))
-        x = box[2] + step
-    box = (left, middle - size // 2, parts[-1].box[2], middle + size // 2)
-    return TextLine(text, box, 0.99, 0.0, float(size), tuple(parts))
 
 
 def canvas(width: int = 640, height: int = 480) -> tuple[Image.Image, ImageDraw.ImageDraw]:
     image = Image.new("RGB", (width, height), "white")
     return image, ImageDraw.Draw(image)
-
-
-def table(chart: Chart) -> dict[str, dict[str, float | None]]:
-    return {one.name: {m.category: m.value for m in one.marks} for one in chart.series}
 
 
 ROWS = {"Hungary": (62, 31), "Greece": (44, 52), "Sweden": (71, 6)}

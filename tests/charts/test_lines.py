@@ -17,6 +17,7 @@ from revise_captions.charts.numerals import is_date
 from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.read import read_lines
 from revise_captions.charts.scales import value_scales
+from tests.support.drawn_charts import table
 
 YEARS = (2010, 2011, 2012, 2013, 2014)
 VIENNA, BERLIN = (60, 66, 62, 70, 75), (30, 24, 28, 21, 12)
@@ -55,10 +56,6 @@ class Sheet:
 
     def charts(self) -> tuple[Chart, ...]:
         return read_lines(np.asarray(self.image), self.lines)
-
-
-def table(chart: Chart) -> dict[str, dict[str, float | None]]:
-    return {one.name: {m.category: m.value for m in one.marks} for one in chart.series}
 
 
 def ends(sheet: Sheet, values: Sequence[int], foot: int = 400) -> None:

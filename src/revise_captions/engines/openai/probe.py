@@ -224,6 +224,21 @@ def load_engine(spec: ModelSpec, use: EngineUse) -> OpenAIEngine:
     )
 
 
+def _expect(model: str, *, alike: bool, images: bool | None) -> None:
+    """Refuses a model whose samples are all alike, or that takes no images, where it needs to."""
+    if alike:
+        raise UserError(
+            f"{model} answers alike at a temperature of 1, so --samples has nothing to count",
+            hint="--without-logprobs label asks once; `transformers serve` draws where the model's "
+            'generation_config.json has "do_sample": true',
+        )
+    if images is False:
+        raise UserError(
+            f"{model} takes no images, so it cannot judge captions",
+            hint="name a vision–language model; a language model can be the --reviser",
+        )
+
+
 def connect(
     model: str,
     url: str,
@@ -270,8 +285,8 @@ def connect(
             *(http, found.id, {}), in_flight=in_flight, instead=instead, spending=spending
         )
         can = settle(engine, scores=scores, images=images)
-        counted = scores and can.scoring == "none" and instead.samples
-        alike = bool(counted) and not draws(engine.able(can))
+        counted = bool(scores and can.scoring == "none" and instead.samples)
+        alike = counted and not draws(engine.able(can))
     except Unanswered as error:
         raise UserError(f"the server at {url} does not answer a question: {error}") from None
     except Refused as error:
@@ -281,18 +296,7 @@ def connect(
         raise UserError(f"the server at {url} refuses: {error.detail}", hint=hint) from None
     except ValueError as error:
         raise UserError(f"the server at {url} gives no usable scores: {error}") from None
-    if alike:
-        raise UserError(
-            f"{found.name} at {url} answers alike at a temperature of 1, so --samples has nothing "
-            "to count",
-            hint="--without-logprobs label asks once; `transformers serve` draws where the model's "
-            'generation_config.json has "do_sample": true',
-        )
-    if can.images is False:
-        raise UserError(
-            f"{found.name} at {url} takes no images, so it cannot judge captions",
-            hint="name a vision–language model; a language model can be the --reviser",
-        )
+    _expect(f"{found.name} at {url}", alike=alike, images=can.images)
     settings = {"engine": "openai", "model": found.name, "server": http.base}
     settings["server-can"] = can.line
     if scores:
