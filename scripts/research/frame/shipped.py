@@ -26,6 +26,7 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/measurements/metrics.md", "metric"): ("critic",),
     ("docs/measurements/stress.md", "stress-agreement"): ("parser", "graphs", "judge"),
     ("docs/measurements/charts.md", "gate"): ("critic",),
+    ("docs/measurements/charts.md", "chart-reader"): ("chart reader",),
     ("docs/measurements/charts.md", "published-charts"): ("chart reader",),
     ("docs/measurements/charts.md", "fixes"): ("chart critic",),
     ("docs/measurements/charts.md", "modern"): ("chart critic",),
@@ -47,7 +48,6 @@ EARLIER: Mapping[tuple[str, str], str] = {
     ): "on the scenes critic bundled@20a40e118626, offline judge 5",
     ("docs/measurements/charts.md", "chocolate"): "chart critic charts-11 (14f0b19a9c7a)",
     ("docs/measurements/charts.md", "rewrites"): "chart critic charts-11 (14f0b19a9c7a)",
-    ("docs/measurements/charts.md", "chart-reader"): "an earlier reader, of 23 November 2026",
     ("docs/measurements/stress.md", "stress-tuning"): "critic bundled@0ef93d150fac",
     ("reviser/smollm2/README.md", "edits"): "the reviser before it mended dangling words (74a7211)",
 }
