@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 ATTENTION = "caption_tree"
 PLAIN_ATTENTION = "caption_tree_plain"
+#: Devices whose fast kernels of masked attention know heads that share keys. CUDA's do not: left
+#: to itself, PyTorch would take one there that keeps all weights, in float32.
+SHARES_KEYS = ("cpu",)
 #: The bundled shape; every value can be overridden by name in `new_model`.
 SHAPE = {
     "image_size": 128,
@@ -51,6 +54,10 @@ def _attention(
 
     if softcap is not None:
         raise ValueError("this attention cannot honor a soft-cap: load the model with 'eager'")
+    shared = query.shape[1] // key.shape[1]
+    if shared > 1 and query.device.type not in SHARES_KEYS:
+        key, value = (part.repeat_interleave(shared, dim=1) for part in (key, value))
+        shared = 1
     output = scaled_dot_product_attention(
         query,
         key,
@@ -58,7 +65,7 @@ def _attention(
         attn_mask=attention_mask,
         dropout_p=dropout,
         scale=scaling,
-        enable_gqa=query.shape[1] != key.shape[1],
+        enable_gqa=shared > 1,
     )
     return output.transpose(1, 2).contiguous(), None
 

@@ -200,6 +200,28 @@ def test_prefix_attention_refuses_to_pack(model_and_tokenizer):
         pack(16, trunk, branches_of(tokenizer, trunk), AttentionMode.PREFIX)
 
 
+def test_devices_without_shared_heads_get_each_key_for_itself(monkeypatch):
+    """As on CUDA, whose fast kernels of masked attention take as many keys' heads as queries'."""
+    from revise_captions.critic.paligemma import model
+
+    torch.manual_seed(0)
+    q, k, v = torch.randn(2, 4, 5, 8), torch.randn(2, 2, 5, 8), torch.randn(2, 2, 5, 8)
+    mask = torch.zeros(2, 1, 5, 5).masked_fill_(torch.ones(5, 5).triu(1).bool(), -1e9)
+    shared, _ = model._attention(torch.nn.Identity(), q, k, v, mask)
+    given = []
+    plain = torch.nn.functional.scaled_dot_product_attention
+
+    def watched(query, key, value, **options):
+        given.append((key.shape[1], options["enable_gqa"]))
+        return plain(query, key, value, **options)
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", watched)
+    monkeypatch.setattr(model, "SHARES_KEYS", ())
+    apart, _ = model._attention(torch.nn.Identity(), q, k, v, mask)
+    assert given == [(4, False)]
+    torch.testing.assert_close(apart, shared)
+
+
 def test_soft_caps_are_refused():
     from revise_captions.critic.paligemma.model import _attention
 
