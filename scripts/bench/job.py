@@ -2,6 +2,7 @@
 
     python -m scripts.bench.job [--captions 256] [--threads 2] [--clock wall] [--write]
     python -m scripts.bench.job --sleeping 4 [--captions 256] [--write]
+    python -m scripts.bench.job --shape 3b --device cuda [--captions 256]
 
 Writes picture-book pictures (PNG, 384 pixels) and captions to a temporary folder and runs
 `revise-captions` on them in this process twice, first with one step after the other, then with
@@ -11,6 +12,9 @@ report. Both runs must write the same bytes.
 The bundled networks' layers are timed by hooks, and the critic's domain gate, a small network of
 its own, with them; everything else is outside. With `--sleeping MS`, models that sleep so many
 milliseconds a sentence stand in for ones on a GPU: the processor is left to everything else.
+With `--shape`, a critic of that shape and of random weights (`scripts.bench.shapes`) judges and
+explains in bfloat16 on the device, and what it says is replaced by the sleeping one's answers; its
+calls count as the model's, and a rule stands in for the reviser.
 `seconds_images`, processor time of decoding and resizing, is a part of what is outside.
 
 Clocks: `wall`, for an idle machine; `main`, processor time of the thread that runs the models,
@@ -35,9 +39,14 @@ from typing import Any
 from zlib import crc32
 
 import torch
+from transformers import AutoTokenizer
 
 from revise_captions.critic.gates.image_domain import DomainGate
+from revise_captions.critic.locate import find_checkpoint
 from revise_captions.critic.paligemma import image_prefetch
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
+from revise_captions.critic.panel import first_of
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.pipelines.job import models, run
 from revise_captions.pipelines.options import JobOptions
@@ -139,7 +148,7 @@ def watched(load: Callable[..., Any], name: str, watch: Stopwatch) -> Any:
 
     def loaded(*options: Any) -> Any:
         made = load(*options)
-        network = made
+        network = first_of(made)
         for of_picture_book in ("own", "other", "small"):  # `bundled` routes by image and words
             network = getattr(network, of_picture_book, network)
         network = network.model
@@ -177,14 +186,54 @@ class SleepingCritic:
         return ["It is blue." for _ in requests]
 
 
+class RandomCritic(SleepingCritic):
+    """Computes what a critic of random weights does, and answers as one that sleeps.
+
+    Args:
+        inner: The critic of random weights.
+        watch: Its calls are timed there.
+    """
+
+    settings: Mapping[str, str] = {"critic": "random"}
+
+    def __init__(self, inner: PaliGemmaCritic, watch: Stopwatch) -> None:
+        super().__init__(lambda _: None, 0.0)
+        self.prepare = inner.prepare
+        self._judge = watch.timed("judging", inner.judge)
+        self._explain = watch.timed("explaining", inner.explain)
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
+        self._judge(requests)
+        return [[_verdict(said) for _, said in request.asked] for request in requests]
+
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+        self._explain(requests)
+        return ["It is blue." for _ in requests]
+
+
+def random_critic(shape: str, device: str) -> PaliGemmaCritic:
+    """Made once: both runs take the same weights."""
+    from scripts.bench import shapes
+
+    folder = find_checkpoint("bundled")
+    tokenizer = PromptTokenizer(AutoTokenizer.from_pretrained(folder))
+    dtype = "float32" if device == "cpu" else "bfloat16"
+    return shapes.random_critic(shape, device, dtype, tokenizer)
+
+
 def _verdict(sentence: str) -> Verdict:
     return Verdict(0.9 if crc32(sentence.encode()) % 7 else 0.1, assessable=True)
 
 
-def put_models(clock: Clock, sleeping: float | None) -> Stopwatch:
-    """Has the job load watched models: the bundled ones, or such that sleep."""
+def put_models(clock: Clock, sleeping: float | None, drawn: PaliGemmaCritic | None) -> Stopwatch:
+    """Has the job load watched models: the bundled ones, or such that sleep, or a random one."""
     watch = Stopwatch(clock)
-    if sleeping is None:
+    reviser: Any = lambda *_: ScriptedReviser(lambda r: r.sentence.replace("red", "blue"))  # noqa: E731
+    critic: Any
+    if drawn is not None:
+        drawn.forget()
+        critic = lambda *_: RandomCritic(drawn, watch)  # noqa: E731
+    elif sleeping is None:
         critic = watched(load_critic_of, "critic", watch)
         reviser = watched(load_reviser_of, "reviser", watch)
         gate = watch.timed("gate", gate_score)
@@ -192,7 +241,6 @@ def put_models(clock: Clock, sleeping: float | None) -> Stopwatch:
     else:
         slept = watch.timed("asleep", ASLEEP.sleep)
         critic = lambda *_: SleepingCritic(slept, sleeping)  # noqa: E731
-        reviser = lambda *_: ScriptedReviser(lambda r: r.sentence.replace("red", "blue"))  # noqa: E731
     setattr(models, "load_critic_of", critic)  # noqa: B010
     setattr(models, "load_reviser_of", reviser)  # noqa: B010
     return watch
@@ -203,9 +251,15 @@ load_image, resized, gate_score = inputs.load_image, image_prefetch.resized, Dom
 load_models = run.load_models
 
 
-def measured(folder: Path, clock: Clock, sleeping: float | None, enabled: bool) -> dict[str, Any]:
+def measured(
+    folder: Path,
+    clock: Clock,
+    sleeping: float | None,
+    enabled: bool,
+    drawn: PaliGemmaCritic | None = None,
+) -> dict[str, Any]:
     """One job; seconds by the clock, without those of loading models."""
-    watch, images = put_models(clock, sleeping), Threads()
+    watch, images = put_models(clock, sleeping, drawn), Threads()
     loading = 0.0
 
     def timed_loading(*arguments: Any) -> Any:
@@ -259,22 +313,30 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--clock", default="wall", choices=CLOCKS)
     parser.add_argument("--sleeping", type=float, metavar="MS")
+    parser.add_argument("--shape", help="of a critic of random weights: 3b, 10b or bundled")
+    parser.add_argument("--device", default="cuda", help="of that critic")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="add the figures to it")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     if given.clock != "wall" and given.threads != 1:
         parser.error("clocks of processor time need --threads 1")
+    if given.shape is not None and (given.write or given.sleeping is not None):
+        parser.error("--shape goes with neither --write nor --sleeping")
     torch.set_num_threads(given.threads)
     sleeping = None if given.sleeping is None else given.sleeping / 1000
+    drawn = random_critic(given.shape, given.device) if given.shape else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_input(folder, given.captions)
         found = {
-            key: measured(folder, CLOCKS[given.clock], sleeping, key == "on")
+            key: measured(folder, CLOCKS[given.clock], sleeping, key == "on", drawn)
             for key in ("off", "on")
         }
         one, other = ((folder / f"out-{on}.jsonl").read_bytes() for on in (True, False))
         if one != other:
             raise SystemExit("overlap changed the output")
+    for figures in found.values():
+        figures["records_per_second"] = round(given.captions / figures["seconds"], 2)
     result = {
         "captions": given.captions,
         **found,
@@ -284,7 +346,13 @@ def main() -> None:
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1),
     }
+    if given.shape:
+        gpu = torch.cuda.get_device_name() if given.device.startswith("cuda") else "no GPU"
+        result |= {"shape": given.shape, "gpu": gpu, "torch": torch.__version__}
     print(json.dumps(result))
+    if given.json is not None:
+        with given.json.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(result) + "\n")
     if given.write:
         block = f"job-{'bundled' if sleeping is None else 'sleeping'}-{given.clock}"
         markdown.write_to_pages(ROOT, {block: table(result)})

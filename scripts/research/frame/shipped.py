@@ -60,6 +60,7 @@ WITHOUT = {
     "job-sleeping-wall": "times",
     "explore": "times",
     "servers": "times",
+    "shapes": "random weights",
     "mutation": "the tests' own",
     "main path": "compared in full by a test",
     "plan": "compared in full by a test",
