@@ -204,6 +204,8 @@ class FlatOptimizer:
                 for group in optimizer.param_groups:
                     group["lr"] = rate * (slow_rate if group["slow"] else 1.0)
                 optimizer.step()
+            for view, _ in self._views:
+                view.grad = None  # as large as the masters: not beside the next step's
             self.steps += 1
             if self.ema:
                 decay = min(self.ema, (1 + self.steps) / (10 + self.steps))
