@@ -41,6 +41,7 @@ from zlib import crc32
 import torch
 from transformers import AutoTokenizer
 
+from revise_captions.critic.checkpoints import GOES_WITH
 from revise_captions.critic.gates.image_domain import DomainGate
 from revise_captions.critic.locate import find_checkpoint
 from revise_captions.critic.paligemma import image_prefetch
@@ -51,6 +52,7 @@ from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.pipelines.job import models, run
 from revise_captions.pipelines.options import JobOptions
 from revise_captions.records import Verdict
+from revise_captions.reviser.panel import PanelReviser
 from revise_captions.reviser.scripted import ScriptedReviser
 from revise_captions.runs import inputs, overlap
 from scripts.bench.critic import hardware
@@ -149,6 +151,8 @@ def watched(load: Callable[..., Any], name: str, watch: Stopwatch) -> Any:
     def loaded(*options: Any) -> Any:
         made = load(*options)
         network = first_of(made)
+        if isinstance(network, PanelReviser):
+            network = next(iter(network.revisers.values()))
         for of_picture_book in ("own", "other", "small"):  # `bundled` routes by image and words
             network = getattr(network, of_picture_book, network)
         network = network.model
@@ -168,7 +172,7 @@ class SleepingCritic:
     """Sleeps for each sentence; takes images as a real critic does; flags a sentence in seven."""
 
     threshold = 0.5
-    settings: Mapping[str, str] = {"critic": "sleeping"}
+    settings: Mapping[str, str] = {"critic": "sleeping", GOES_WITH: "a rule"}
 
     def __init__(self, sleep: Callable[[float], None], seconds: float) -> None:
         self.sleep, self.seconds = sleep, seconds
@@ -194,7 +198,7 @@ class RandomCritic(SleepingCritic):
         watch: Its calls are timed there.
     """
 
-    settings: Mapping[str, str] = {"critic": "random"}
+    settings: Mapping[str, str] = {"critic": "random", GOES_WITH: "a rule"}
 
     def __init__(self, inner: PaliGemmaCritic, watch: Stopwatch) -> None:
         super().__init__(lambda _: None, 0.0)

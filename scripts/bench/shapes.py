@@ -80,16 +80,18 @@ WORKS = {"judge": "judge", "lora": "train, LoRA", "full": "train, all weights"}
 def build(
     shape: str, device: str, dtype: str, tokenizer: PromptTokenizer
 ) -> PaliGemmaForConditionalGeneration:
-    """On the device and in the dtype that it computes in; the real shapes with all their words."""
+    """On the device; the real shapes with all their words.
+
+    Drawn in float32, as not every device draws all of it in bfloat16, and cast as for training.
+    """
     torch.manual_seed(0)
-    torch.set_default_dtype(getattr(torch, dtype))
-    try:
-        with torch.device(device):
-            model = new_model(tokenizer, **SHAPES[shape])
-            if shape != "bundled":
-                model.resize_token_embeddings(VOCABULARY, mean_resizing=False)
-    finally:
-        torch.set_default_dtype(torch.float32)
+    with torch.device(device):
+        model = new_model(tokenizer, **SHAPES[shape])
+        if shape != "bundled":
+            model.resize_token_embeddings(VOCABULARY, mean_resizing=False)
+    cast(model, getattr(torch, dtype))
+    if device.startswith("cuda"):
+        torch.cuda.empty_cache()
     return model.eval()
 
 
