@@ -51,7 +51,7 @@ from revise_captions.critic.panel import first_of
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.pipelines.job import models, run
 from revise_captions.pipelines.options import JobOptions
-from revise_captions.records import Verdict
+from revise_captions.records import Rationale, Verdict
 from revise_captions.reviser.panel import PanelReviser
 from revise_captions.reviser.scripted import ScriptedReviser
 from revise_captions.runs import inputs, overlap
@@ -185,9 +185,9 @@ class SleepingCritic:
         self.sleep(self.seconds * sum(len(request.asked) for request in requests))
         return [[_verdict(said) for _, said in request.asked] for request in requests]
 
-    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         self.sleep(self.seconds * len(requests))
-        return ["It is blue." for _ in requests]
+        return [Rationale("It is blue.") for _ in requests]
 
 
 class RandomCritic(SleepingCritic):
@@ -210,9 +210,9 @@ class RandomCritic(SleepingCritic):
         self._judge(requests)
         return [[_verdict(said) for _, said in request.asked] for request in requests]
 
-    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         self._explain(requests)
-        return ["It is blue." for _ in requests]
+        return [Rationale("It is blue.") for _ in requests]
 
 
 def random_critic(shape: str, device: str) -> PaliGemmaCritic:
