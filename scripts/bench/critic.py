@@ -84,7 +84,7 @@ class PlainLoop:
             input_ids=question.ids,
             attention_mask=torch.ones_like(question.ids),
             token_type_ids=question.types,
-            pixel_values=given["pixel_values"].to(self.model.dtype),
+            pixel_values=given["pixel_values"].to(self.model.device, self.model.dtype),
             max_new_tokens=1,
             do_sample=False,
             output_scores=True,

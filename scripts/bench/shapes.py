@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import flop_registry
 from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
 
 from revise_captions.critic.checkpoints import CriticCard
@@ -115,23 +115,33 @@ def matrix_rate(device: str, dtype: torch.dtype) -> float:
     return 2 * n**3 / min(times)
 
 
-class AttentionKernels(TorchDispatchMode):
-    """The names of the kernels of attention that are called.
+class Operations(TorchDispatchMode):
+    """Counts floating point operations, and names the kernels of attention that are called.
 
-    Outside of `FlopCounterMode`, which takes attention apart into what the device computes.
+    As `FlopCounterMode` does, which also follows modules, and so keeps every activation of a pass
+    with checkpointing.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.names: set[str] = set()
+        self.count, self.kernels = 0, set[str]()
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
+        kwargs = kwargs or {}
         name = str(getattr(func, "__name__", "")).split(".")[0]
         if name.startswith("_scaled_dot_product"):
-            self.names.add(name.removeprefix("_scaled_dot_product_"))
-        return func(*args, **(kwargs or {}))
+            self.kernels.add(name.removeprefix("_scaled_dot_product_"))
+        count = flop_registry.get(func._overloadpacket)
+        if count is None and func is not torch.ops.prim.device.default:
+            with self:  # what an operation is made of may be counted
+                made = func.decompose(*args, **kwargs)
+            if made is not NotImplemented:
+                return made
+        out = func(*args, **kwargs)
+        self.count += int(count(*args, **kwargs, out_val=out)) if count else 0
+        return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +159,11 @@ def side(work: Callable[[], Any], device: str) -> Contender:
     """Warmed up and counted. `peak`: GiB that PyTorch held at most, where it counts."""
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
-    with AttentionKernels() as kernels, FlopCounterMode(display=False) as counter:
+    with Operations() as counted:
         work()
     wait(device)
     peak = round(torch.cuda.max_memory_allocated() / GIB, 1) if device == "cuda" else None
-    flops = float(counter.get_total_flops())
-    return Contender(work, [], flops, peak, tuple(sorted(kernels.names)))
+    return Contender(work, [], float(counted.count), peak, tuple(sorted(counted.kernels)))
 
 
 def compare(
