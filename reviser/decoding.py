@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.engines.batches import in_batches
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedModel
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """One answer.
+
+    Attributes:
+        ids: Without the prompt; ends with an end token, unless it was cut off at its limit.
+        least: The lowest probability of its tokens, in [0, 1]; None from a beam search.
+    """
+
+    ids: list[int]
+    least: float | None
 
 
 def generate(
@@ -20,7 +35,7 @@ def generate(
     eos: Sequence[int],
     batch_size: int,
     beams: int = 1,
-) -> list[list[list[int]]]:
+) -> list[list[Decoded]]:
     """Greedy or beam-search answers; prompts of similar length share a batch, left-padded.
 
     Args:
@@ -33,8 +48,7 @@ def generate(
         beams: Answers of each prompt; 1 decodes greedily.
 
     Returns:
-        For each prompt its answers, best first, as ids without the prompt. An answer ends with one
-        of `eos`, unless it was cut off at its limit.
+        For each prompt its answers, best first.
     """
     import torch
     import transformers
@@ -42,7 +56,7 @@ def generate(
     settings: Callable[..., Any] = transformers.GenerationConfig
     write: Any = model.generate
 
-    def decoded(chosen: Sequence[tuple[Sequence[int], int]]) -> list[list[list[int]]]:
+    def decoded(chosen: Sequence[tuple[Sequence[int], int]]) -> list[list[Decoded]]:
         width = max(len(prompt) for prompt, _ in chosen)
         ids = torch.full((len(chosen), width), pad)
         mask = torch.zeros_like(ids)
@@ -59,17 +73,26 @@ def generate(
             eos_token_id=list(eos),
             use_cache=True,
         )
+        steps: list[torch.Tensor] = []
+
+        def watch(_: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+            steps.append(scores.float().log_softmax(-1).amax(-1))  # the greedy token's
+            return scores
+
         with torch.inference_mode():
             output = write(
                 input_ids=ids.to(model.device),
                 attention_mask=mask.to(model.device),
                 generation_config=config,
+                logits_processor=[watch] if beams == 1 else [],
             )
-        rows = output[:, width:].tolist()
-        return [
-            [_until(answer, eos)[:limit] for answer in rows[row * beams : (row + 1) * beams]]
-            for row, (_, limit) in enumerate(chosen)
+        rows = [_until(answer, eos) for answer in output[:, width:].tolist()]
+        likely = torch.stack(steps, 1).exp().tolist() if steps else [None] * len(rows)
+        answers = [
+            Decoded(ids[: chosen[k // beams][1]], None if of is None else min(of[: len(ids)]))
+            for k, (ids, of) in enumerate(zip(rows, likely, strict=True))
         ]
+        return [answers[k : k + beams] for k in range(0, len(answers), beams)]
 
     order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i]), i))
     asked = [(tuple(prompts[i]), limits[i]) for i in order]

@@ -138,8 +138,8 @@ class InstructReviser:
             batch_size=self.batch_size,
         )
         answers: list[str | None] = [None] * len(requests)
-        for k, (ids,) in zip(fitting, generated, strict=True):
-            answers[k] = self._answer(ids, requests[k])
+        for k, (answer,) in zip(fitting, generated, strict=True):
+            answers[k] = self._answer(answer.ids, requests[k])
         return answers
 
     def _limit(self, request: RewriteRequest) -> int:

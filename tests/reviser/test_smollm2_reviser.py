@@ -14,6 +14,7 @@ from revise_captions.reviser.bundled_model import smollm2
 from revise_captions.reviser.bundled_model.reviser import BundledReviser, ReviserCard
 from revise_captions.reviser.bundled_model.routed import RoutedReviser
 from revise_captions.reviser.bundled_model.smollm2 import END, START, ChatRewriteTokenizer
+from revise_captions.reviser.decoding import Decoded, generate
 from revise_captions.reviser.load import load_reviser
 from revise_captions.reviser.protocol import RewriteRequest
 from tests.support.requests_read import asked
@@ -139,6 +140,43 @@ def test_it_knows_all_words_and_answers_one_by_one_as_in_a_batch(adapter: Path) 
     assert reviser.rewrite([REQUEST, other]) == [
         answer for request in (REQUEST, other) for answer in reviser.rewrite([request])
     ]
+
+
+def test_the_least_probability_is_that_of_one_pass_over_prompt_and_answer(adapter: Path) -> None:
+    import torch
+
+    codec, model = smollm2.load_adapted(adapter, "float32")
+    other = RewriteRequest("", "A cyclist leans into a hairpin bend.", "He rides a motorcycle.")
+    prompts = [ids for ids in codec.prompts([REQUEST, other]) if ids is not None]
+    found = generate(model, prompts, [6, 9], pad=codec.pad, eos=[codec.eos], batch_size=2)
+    for prompt, (answer,) in zip(prompts, found, strict=True):
+        with torch.inference_mode():
+            logits = model(torch.tensor([[*prompt, *answer.ids]])).logits[0, len(prompt) - 1 : -1]
+        likely = logits.softmax(-1)[range(len(answer.ids)), answer.ids]
+        assert answer.least == pytest.approx(float(likely[: len(answer.ids)].min()), abs=1e-4)
+    beams = generate(model, prompts, [6, 9], pad=codec.pad, eos=[codec.eos], batch_size=2, beams=2)
+    assert [[one.least for one in own] for own in beams] == [[None, None]] * 2
+
+
+@pytest.mark.parametrize(
+    ("least", "text", "written"),
+    [
+        (0.71, "A blue boat.", "A blue boat."),
+        (0.69, "A blue boat.", None),  # a guess
+        (0.99, "A red boat at sea.", None),  # the guards refuse it
+    ],
+)
+def test_what_is_guessed_or_refused_is_not_written(
+    adapter: Path, monkeypatch: pytest.MonkeyPatch, least: float, text: str, written: str | None
+) -> None:
+    reviser = load_reviser(str(adapter), Placement(dtype="float32"))
+    assert isinstance(reviser, BundledReviser)
+    ids = reviser.tokenizer.answer(text)
+    monkeypatch.setattr(
+        "revise_captions.reviser.bundled_model.reviser.generate",
+        lambda _, prompts, *__, **___: [[Decoded(ids, least)] for _ in prompts],
+    )
+    assert reviser.rewrite([RewriteRequest("", "A red boat.", "It is blue.")]) == [written]
 
 
 class Replacing(BundledReviser):

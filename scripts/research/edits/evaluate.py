@@ -7,7 +7,8 @@ the change is the sentence's, byte for byte; *passes, not right*: the guards let
 is not the right sentence. Styles of rationales: `not` (“It is X, not Y.”), `wordings` (a dozen
 others; those of the reporting half were not read while the rules were made), and `statement`, the
 right sentence, which names nothing; with `--strangers`, `not` and those of `strangers`. 95 %
-intervals over images and documents.
+intervals over images and documents. DATA can be a file that `--draw FILE` has written of the
+collections, for a machine that has none of them.
 
 Nothing is chosen on the reporting half.
 """
@@ -16,10 +17,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
+import jsonlines
 
 from revise_captions.command_line.printing import echo
 from revise_captions.critic.reading.rationale import read, with_named_fixes
@@ -85,22 +87,43 @@ def asked(edit: PersonEdit, rationale: str) -> RewriteRequest:
     return RewriteRequest("", edit.sentence, rationale, fixes=fixes, faults=faults)
 
 
+@dataclass(frozen=True, slots=True)
+class SpokenEdit:
+    """An edit with what a critic says of it, in one style."""
+
+    edit: PersonEdit
+    style: str
+    rationale: str
+
+
+def spoken(
+    edits: Sequence[PersonEdit], reporting: bool, styles: Sequence[str] = STYLES
+) -> list[SpokenEdit]:
+    return [
+        SpokenEdit(edit, style, rationale_of(edit, style, number, reporting))
+        for style in styles
+        for number, edit in enumerate(edits)
+    ]
+
+
 def measure(
-    rewrite: Callable[[Sequence[RewriteRequest]], list[str | None]],
-    edits: Sequence[PersonEdit],
-    reporting: bool,
-    styles: Sequence[str] = STYLES,
+    rewrite: Callable[[Sequence[RewriteRequest]], list[str | None]], told: Sequence[SpokenEdit]
 ) -> list[MendedEdit]:
-    found = []
-    for style in styles:
-        requests = [
-            asked(edit, rationale_of(edit, style, number, reporting))
-            for number, edit in enumerate(edits)
-        ]
-        texts = rewrite(requests)
-        rows = zip(edits, requests, texts, strict=True)
-        found += [judged(edit, request, style, text) for edit, request, text in rows]
-    return found
+    requests = [asked(one.edit, one.rationale) for one in told]
+    rows = zip(told, requests, rewrite(requests), strict=True)
+    return [judged(one.edit, request, one.style, text) for one, request, text in rows]
+
+
+def read_spoken(file: Path) -> list[SpokenEdit]:
+    """What `--draw` has written."""
+    with jsonlines.open(file) as rows:
+        return [
+            SpokenEdit(
+                PersonEdit(**{**row["edit"], "changes": tuple(map(tuple, row["edit"]["changes"]))}),
+                row["style"], row["rationale"],
+            )
+            for row in rows
+        ]  # fmt: skip
 
 
 def table(name: str, results: Sequence[MendedEdit]) -> Iterator[list[str]]:
@@ -120,27 +143,36 @@ def table(name: str, results: Sequence[MendedEdit]) -> Iterator[list[str]]:
 
 @click.command(help=__doc__)
 @click.argument("data", type=click.Path(path_type=Path, exists=True))
-@click.argument("revisers", nargs=-1, required=True)
+@click.argument("revisers", nargs=-1)
 @click.option("--reporting", is_flag=True, help="The half that nothing is chosen on.")
 @click.option("--each", default=30, show_default=True, help="Edits of each kind, at most.")
 @click.option("--strangers", "others", is_flag=True, help="Other edits, in strangers' wordings.")
 @click.option("--style", "styles", multiple=True, help="Of rationales, all by default; repeatable.")
 @click.option("--dtype", default="auto", show_default=True, help="What models compute in.")
+@click.option("--device", default="auto", show_default=True, help="Where models compute.")
 @click.option("--json", "out", type=click.Path(path_type=Path), help="Write every rewrite here.")
+@click.option("--draw", type=click.Path(path_type=Path), help="Write the edits here, and end.")
 def main(
     data: Path, revisers: tuple[str, ...], reporting: bool, each: int, others: bool,
-    styles: tuple[str, ...], dtype: str, out: Path | None,
+    styles: tuple[str, ...], dtype: str, device: str, out: Path | None, draw: Path | None,
 ) -> None:  # fmt: skip
-    edits = (strangers.read_strangers if others else read_edits)(
-        data, reporting=reporting, each=each
-    )
-    styles = styles or (("not", *strangers.STYLES) if others else STYLES)
+    if data.is_file():
+        told = read_spoken(data)
+    else:
+        reader = strangers.read_strangers if others else read_edits
+        edits = reader(data, reporting=reporting, each=each)
+        told = spoken(
+            edits, reporting, styles or (("not", *strangers.STYLES) if others else STYLES)
+        )
+    if draw:
+        with jsonlines.open(draw, "w") as rows_of:
+            rows_of.write_all(map(asdict, told))
+        return
     head = ["reviser", "rationale", "edits", "n", "right", "remainder", "passes, not right"]
     rows, written = [head], []
     for name in revisers:
-        results = measure(
-            load_reviser(name, Placement(dtype=dtype)).rewrite, edits, reporting, styles
-        )
+        placed = Placement(device=device, dtype=dtype)
+        results = measure(load_reviser(name, placed).rewrite, told)
         rows += table(name, results)
         written += [
             {"reviser": name, "style": one.style, "kind": one.edit.kind, "right": one.right,

@@ -33,6 +33,7 @@ class LoraPlan:
         rate: The peak: a linear warmup of `warmup` steps, then a cosine to `floor` of it.
         warmup, floor: See `rate`.
         save_every: Steps between saves.
+        device: What it computes on, in bfloat16.
     """
 
     out: Path
@@ -41,6 +42,7 @@ class LoraPlan:
     warmup: int
     floor: float
     save_every: int
+    device: str = "cpu"
 
     def learning_rate(self, step: int, seconds: float) -> float:
         """After so many steps and seconds."""
@@ -106,28 +108,28 @@ def train(
         step, seen, spent = old["step"], old["seen"], old["spent"]
         for weight, value in zip(weights, old["weights"], strict=True):
             weight.data.copy_(value)
-    told: list[Mapping[str, float]] = []
+    told: list[Mapping[str, Any]] = []
     for batch in itertools.islice(batches, step, None):
         if spent >= 60 * plan.minutes:
             return
         began = time.monotonic()
         for group in optimizer.param_groups:
             group["lr"] = plan.learning_rate(step, spent)
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast(plan.device, torch.bfloat16):
             loss, more = loss_of(batch)
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(weights, 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         step, seen, spent = step + 1, seen + len(batch), spent + time.monotonic() - began
-        told.append({"loss": float(loss.detach()), **more})
+        told.append({"loss": loss.detach(), **more})  # read at a save: a GPU would be waited for
         if step % plan.save_every == 0 or spent >= 60 * plan.minutes:
             _save(plan.out, model, settings)
             counts = {"step": step, "seen": seen, "spent": spent}
             saved = {"optimizer": optimizer.state_dict(), "weights": weights, **counts}
             torch.save(saved, state.with_suffix(".tmp"))
             state.with_suffix(".tmp").replace(state)
-            means = {key: round(sum(t[key] for t in told) / len(told), 4) for key in told[0]}
+            means = {key: round(sum(float(t[key]) for t in told) / len(told), 4) for key in told[0]}
             counts = {"step": step, "examples": seen, "minutes": round(spent / 60, 2)}
             row = json.dumps({**counts, **means})
             with (plan.out / "log.jsonl").open("a", encoding="utf-8") as log:

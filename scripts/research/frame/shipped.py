@@ -35,6 +35,7 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/measurements/posh.md", "posh"): ("parser", "graphs", "judge"),
     ("critic/bundled/README.md", "figures"): ("critic", "reviser"),
     ("reviser/bundled/README.md", "figures"): ("critic", "reviser"),
+    ("reviser/smollm2/README.md", "edits"): ("smollm2",),
 }
 #: Blocks of models that no longer ship, and which; their pages say so in words.
 EARLIER: Mapping[tuple[str, str], str] = {
@@ -49,7 +50,6 @@ EARLIER: Mapping[tuple[str, str], str] = {
     ("docs/measurements/charts.md", "chocolate"): "chart critic charts-11 (14f0b19a9c7a)",
     ("docs/measurements/charts.md", "rewrites"): "chart critic charts-11 (14f0b19a9c7a)",
     ("docs/measurements/stress.md", "stress-tuning"): "critic bundled@0ef93d150fac",
-    ("reviser/smollm2/README.md", "edits"): "the reviser before it mended dangling words (74a7211)",
 }
 #: Blocks that no model of ours decides, and why.
 WITHOUT = {
@@ -85,7 +85,7 @@ def _version(module: str) -> str:
 
 
 def _reviser_versions() -> str:
-    modules = ("bundled_model/deletions", "bundled_model/tokenizer", "guards", "restoring")
+    modules = ("bundled_model/tokenizer", "guards")
     read = [f"reviser/{name}.py" for name in modules] + ["critic/reading/rationale.py"]
     return " ".join(map(_version, read))
 
@@ -93,6 +93,11 @@ def _reviser_versions() -> str:
 PARTS: Mapping[str, Callable[[], str]] = {
     "critic": lambda: _files("critic/bundled/*.safetensors", "critic/bundled/tokenizer.json"),
     "reviser": lambda: _files("reviser/bundled/model.safetensors") + _reviser_versions(),
+    "smollm2": lambda: (
+        _files("reviser/smollm2/adapter_model.safetensors")
+        + _version("reviser/guards.py")
+        + _version("critic/reading/rationale.py")
+    ),
     "chart critic": lambda: (
         _files("critic/charts/bundled/*.json", "critic/charts/smollm2/*.safetensors")
         + _version("critic/charts/critic.py")

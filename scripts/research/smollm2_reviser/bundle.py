@@ -27,6 +27,7 @@ LICENSES = {
     "factual_sg": "MIT; texts of Visual Genome, CC BY 4.0",
     "faithscore": "COCO captions, CC BY 4.0",
     "picture book": "Apache-2.0, made by this project",
+    "ud_english_ewt": "English Web Treebank of Universal Dependencies, CC BY-SA 4.0",
 }
 
 

@@ -5,13 +5,18 @@
 MODEL is SmolLM2-135M-Instruct as a folder, DATA holds the collections of `sentences`, PICTURE_BOOK
 a `train.jsonl` of `picturebook.generate`. Only images that are not held out, and only words that
 are not held out, make edits. DIR receives the adapter, `log.jsonl` and `state.pt`; the same command
-goes on from there.
+goes on from there. With `--examples` it learns from a file of `draw`, over and over, and reads no
+DATA: for a machine with a GPU (`--device cuda --tokens 8192 --rate 1e-3 --save-every 200`).
 """
 
 from __future__ import annotations
 
+import io
 import itertools
+import json
+import queue
 import random
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +26,7 @@ import click
 
 from revise_captions.command_line.printing import echo
 from revise_captions.reviser.bundled_model.smollm2 import ChatRewriteTokenizer
+from revise_captions.reviser.protocol import RewriteRequest
 from scripts.research.frame.lora import LoraPlan, adapted, lora, train
 from scripts.research.reviser.data import ExplainedError, read_errors
 from scripts.research.reviser.data import stream as picture_book_stream
@@ -53,12 +59,13 @@ class Edits:
     words: EditWords
 
 
-def read_edits(folder: Path, held: bool) -> Edits:
+def read_edits(folder: Path, held: bool, every: int = 1) -> Edits:
     """Sentences of the images, and the words, that are held out, or of those that are not.
 
-    Regions of FACTUAL are taken as often as sentences of long captions.
+    Regions of FACTUAL are taken as often as sentences of long captions; `every`: one sentence of
+    so many is read.
     """
-    sentences = list(read_sentences(folder))
+    sentences = list(read_sentences(folder))[::every]
     long = [s for s in sentences if s.source != "factual_sg"]
     short = [s for s in sentences if s.source == "factual_sg"]
     every = long + random.Random(0).sample(short, min(len(short), len(long)))
@@ -103,10 +110,46 @@ def steps(
         yield from batches(made, codec, tokens, f"{seed}.{chunk}")
 
 
+def read_examples(file: Path) -> list[RewriteExample]:
+    """The examples of a file of `draw`."""
+    import zstandard
+
+    made = []
+    with file.open("rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw) as plain:
+        for line in io.TextIOWrapper(plain, encoding="utf-8"):
+            context, sentence, rationale, failed, rewrite = json.loads(line)
+            request = RewriteRequest(context, sentence, rationale, tuple(failed))
+            made.append(RewriteExample(request, rewrite))
+    return made
+
+
+def steps_of(made: list[RewriteExample], codec: Any, seed: int, tokens: int) -> Iterator[Any]:
+    """Batches of given examples without end, in another order each time."""
+    for epoch in itertools.count():
+        order = random.Random(f"{seed}.{epoch}").sample(made, len(made))
+        for at in range(0, len(order), 8 * CHUNK):
+            yield from batches(order[at : at + 8 * CHUNK], codec, tokens, f"{seed}.{epoch}.{at}")
+
+
+def ahead(todo: Iterator[RewriteBatch], device: str) -> Iterator[RewriteBatch]:
+    """The batches on a device, made by another thread meanwhile."""
+    made: queue.Queue[RewriteBatch] = queue.Queue(64)
+
+    def make() -> None:
+        for batch in todo:
+            made.put(batch)
+
+    threading.Thread(target=make, daemon=True).start()
+    while True:
+        one = made.get()
+        moved = (part.to(device) for part in (one.ids, one.predict, one.targets))
+        yield RewriteBatch(*moved)
+
+
 @click.command(help=__doc__)
 @click.argument("model", type=click.Path(path_type=Path, exists=True))
-@click.argument("data", type=click.Path(path_type=Path, exists=True))
-@click.argument("picture_book", type=click.Path(path_type=Path, exists=True))
+@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("picture_book", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the run.")
 @click.option("--start", type=click.Path(path_type=Path), help="Adapter to go on from.")
 @click.option("--minutes", default=60.0, show_default=True, help="Minutes of training in sum.")
@@ -114,9 +157,11 @@ def steps(
 @click.option("--tokens", default=768, show_default=True, help="Positions in a batch.")
 @click.option("--seed", default=1, show_default=True, help="Seed of every random choice.")
 @click.option("--save-every", default=50, show_default=True, help="Steps between saves.")
+@click.option("--examples", "file", type=click.Path(path_type=Path), help="A file of `draw`.")
+@click.option("--device", default="cpu", show_default=True, help="What it computes on.")
 def main(
     model: Path, data: Path, picture_book: Path, out: Path, start: Path | None, minutes: float,
-    rate: float, tokens: int, seed: int, save_every: int,
+    rate: float, tokens: int, seed: int, save_every: int, file: Path | None, device: str,
 ) -> None:  # fmt: skip
     import torch
     from transformers import AutoTokenizer
@@ -124,12 +169,17 @@ def main(
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
     codec = ChatRewriteTokenizer(AutoTokenizer.from_pretrained(model))
-    edits = read_edits(data, held=False)
-    book = read_errors(picture_book / "train.jsonl", 20_000)
-    echo(f"{len(edits.data):,} sentences, {len(book):,} of the picture book")
-    network = adapted(model, settings := lora(RANK), start)
-    plan = LoraPlan(out, minutes, rate, WARMUP, FLOOR, save_every)
-    todo = steps(edits, book, codec, seed, tokens)
+    if file:
+        todo = steps_of(made := read_examples(file), codec, seed, tokens)
+        echo(f"{len(made):,} examples")
+    else:
+        edits = read_edits(data, held=False)
+        book = read_errors(picture_book / "train.jsonl", 20_000)
+        echo(f"{len(edits.data):,} sentences, {len(book):,} of the picture book")
+        todo = steps(edits, book, codec, seed, tokens)
+    network = adapted(model, settings := lora(RANK), start).to(device)
+    plan = LoraPlan(out, minutes, rate, WARMUP, FLOOR, save_every, device)
+    todo = ahead(todo, device) if device != "cpu" else todo
     train(network, settings, todo, lambda batch: (loss_of(network, batch), {}), plan)
 
 
