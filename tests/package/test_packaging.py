@@ -105,6 +105,11 @@ def test_the_wheel_holds_the_tree(wheel):
     assert not any(name.startswith(("critic/", "datasets/", "tests/")) for name in names)
 
 
+def test_what_only_the_checkout_needs_stays_out_of_the_wheel(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert not [name for name in names if "/examples/" in name or "contact-sheet" in name]
+
+
 def test_the_installed_command_runs(installed, tmp_path):
     python = installed / "bin/python"
     code = (
