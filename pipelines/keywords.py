@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
@@ -53,21 +55,25 @@ class Options(TypedDict, total=False):
     guard: Guard | None
 
 
-#: What stands for an option of the command in a call, longer names first: some begin like others.
+#: What stands for an option of the command in a call.
 _ARGUMENTS = {
-    f"--{name.replace('_', '-')}": f"`{name}`"
-    for name in sorted(("critic", "reviser", *Options.__annotations__), key=len, reverse=True)
+    f"--{name.replace('_', '-')}": name for name in ("critic", "reviser", *Options.__annotations__)
 }
 
 
 def as_arguments(text: str) -> str:
     """A message of the command in a function's words: `image_root` instead of `--image-root`.
 
-    Options that no argument stands for, and other programs' own, stay as they are.
+    An example's value goes with it: `image_field=NAME` instead of `--image-field NAME`. Options
+    that no argument stands for, and other programs' own, stay as they are.
     """
     for option, argument in _ARGUMENTS.items():
-        text = text.replace(option, argument)
+        text = re.sub(rf"{option}(?:[ =]([A-Z]+)\b)?(?![\w-])", partial(_named, argument), text)
     return text
+
+
+def _named(argument: str, found: re.Match[str]) -> str:
+    return f"`{argument}={found[1]}`" if found[1] else f"`{argument}`"
 
 
 @contextmanager

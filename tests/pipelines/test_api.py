@@ -166,6 +166,7 @@ def test_an_image_may_be_an_array(shape):
     [
         (np.zeros((8, 8, 3), np.float32), "an array of float32, 8 × 8 × 3; expected bytes (uint8)"),
         (np.zeros((3, 8, 8), np.uint8), "an array of uint8, 3 × 8 × 8; expected bytes (uint8)"),
+        (np.float32(2), "holds one float32; expected bytes (uint8), height × width"),
         ({3}, "holds set; expected a path, a URL, bytes, a Pillow image, or a NumPy array"),
         ("http://x.example/a.png", "pass `allow_urls` to fetch"),
     ],
@@ -173,6 +174,31 @@ def test_an_image_may_be_an_array(shape):
 def test_what_is_no_image_names_what_is_expected(image, said):
     (bad,) = run([{"image": image, "caption": CAPTION}], image_field="image")
     assert said in bad.detail
+
+
+@pytest.mark.parametrize(
+    ("image", "kind"),
+    [(5, "int"), (1.5, "float"), (True, "bool"), ({3}, "set"), (iter("a"), "str_ascii_iterator")],
+)
+def test_rows_without_any_image_name_what_their_field_holds(image, kind):
+    expected = f"the image field holds {kind}; expected a path, a URL, bytes, a Pillow image"
+    with pytest.raises(UserError) as caught:
+        run([{"Image": image, "caption": CAPTION}])
+    assert expected in caught.value.message
+    assert caught.value.hint == 'the field is "Image"; `image_field=NAME` names another'
+    with pytest.raises(BadRecord, match=kind):
+        revise_captions.judge(image, CAPTION, critic=HashCritic())
+
+
+def test_rows_without_a_field_for_images_name_those_that_are_there():
+    with pytest.raises(UserError) as caught:
+        run([{"photo": 5, "caption": CAPTION}])
+    assert caught.value.hint == "found fields: photo, caption; pass `image_field=NAME`"
+
+
+def test_an_image_may_stand_alone_in_a_tuple():
+    (result,) = run([{"image": (PICTURE,), "caption": CAPTION}])
+    assert result.revisions["caption"].sentences[0].verdict.p_factual is not None
 
 
 def test_the_signature_shows_the_commands_options():

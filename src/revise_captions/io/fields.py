@@ -120,7 +120,7 @@ def recognize(
     if rows and not captions and not given.captionless:
         raise no_known_field("caption", rows)
     if rows and need_image and image is None:
-        raise no_known_field("image", rows)
+        raise _no_image(rows)
     return Fields(image, captions, given.captionless)
 
 
@@ -152,6 +152,20 @@ def no_known_field(what: str, rows: Sequence[Mapping[str, Any]]) -> UserError:
         f"no field known to hold the {what} in the first {len(rows)} rows",
         hint=f"{_found(rows)}; pass --{what}-field NAME",
     )
+
+
+def _no_image(rows: Sequence[Mapping[str, Any]]) -> UserError:
+    """What to raise where no row has an image: what the field holds instead, if one is there."""
+    named = {name: row[name] for row in reversed(rows) for name in row if name.lower() in IMAGES}
+    for name in sorted(named, key=lambda name: IMAGES.index(name.lower())):
+        try:
+            parse_image(named[name])
+        except BadRecord as error:
+            return UserError(
+                f"no image in the first {len(rows)} rows: {error.detail}",
+                hint=f'the field is "{on_one_line(name)}"; --image-field NAME names another',
+            )
+    return no_known_field("image", rows)
 
 
 def to_record(row: Row, fields: Fields, *, source: str) -> Record:
@@ -285,7 +299,8 @@ def _is_caption(value: object) -> bool:
 def _is_image(value: object) -> bool:
     if is_chat(value):
         return bool(images_in_chat(value))
-    return isinstance(value, str | bytes | PathLike | Mapping | list) or (
+    kinds = str | bytes | bytearray | memoryview | PathLike | Mapping | list | tuple
+    return isinstance(value, kinds) or (
         hasattr(value, "save") or hasattr(value, "__array_interface__")
     )
 

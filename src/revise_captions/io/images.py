@@ -241,8 +241,9 @@ def _of_array(array: Any) -> Any:
     shape, dtype = tuple(array.shape), str(array.dtype)
     planes = shape[2:] if len(shape) == 3 else None if len(shape) == 2 else (0,)
     if dtype != "uint8" or planes not in (None, (3,), (4,)) or 0 in shape:
+        kind = f"an array of {dtype}, {' × '.join(map(str, shape))}" if shape else f"one {dtype}"
         detail = (
-            f"the image field holds an array of {dtype}, {' × '.join(map(str, shape))}; expected "
+            f"the image field holds {kind}; expected "
             "bytes (uint8), height × width, or height × width × 3 (RGB) or 4 (RGBA)"
         )
         raise BadRecord(Reason.IMAGE_UNREADABLE, detail)
