@@ -20,7 +20,7 @@ from revise_captions.errors import UserError
 
 TRANSFORMERS, VLLM, OPENAI = "transformers", "vllm", "openai"
 #: What stands for the address of a model that LiteLLM finds.
-LITELLM = "litellm:"
+LITELLM = "litellm"
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(?:@[\w./-]+)?")
 _SERVED = re.compile(r"(?P<model>.*?)@(?P<url>https?://.*)")
 
@@ -110,7 +110,11 @@ def served(name: str) -> tuple[str, str] | None:
     the address `LITELLM`.
     """
     if name.startswith("litellm/"):
-        return name.removeprefix("litellm/"), LITELLM
+        if model := name.removeprefix("litellm/"):
+            return model, LITELLM
+        raise UserError(
+            "litellm/ names no model", hint="for example litellm/anthropic/claude-sonnet-4-5"
+        )
     found = _SERVED.fullmatch(name)
     if found is None:
         return None

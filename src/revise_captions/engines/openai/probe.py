@@ -239,6 +239,24 @@ def _expect(model: str, *, alike: bool, images: bool | None) -> None:
         )
 
 
+def _server(url: str) -> str:
+    return "LiteLLM" if url == LITELLM else f"the server at {url}"
+
+
+def _refusal(url: str, variable: str, error: Refused) -> UserError:
+    """What to tell the user. `variable`: that of the key, but for LiteLLM, which has its own."""
+    hint = ""
+    if error.status in (401, 403):
+        hint = f"set {variable} to its key"
+        if url == LITELLM:
+            hint = "set the key variable that LiteLLM names for it, such as ANTHROPIC_API_KEY"
+    elif url == LITELLM:
+        hint = "a model's name has its provider in front: litellm/anthropic/claude-sonnet-4-5"
+    elif error.status in (404, 405):
+        hint = "check the address: those of most servers end in /v1"
+    return UserError(f"{_server(url)} refuses: {error.detail}", hint=hint)
+
+
 def connect(
     model: str,
     url: str,
@@ -288,14 +306,11 @@ def connect(
         counted = bool(scores and can.scoring == "none" and instead.samples)
         alike = counted and not draws(engine.able(can))
     except Unanswered as error:
-        raise UserError(f"the server at {url} does not answer a question: {error}") from None
+        raise UserError(f"{_server(url)} does not answer a question: {error}") from None
     except Refused as error:
-        hint = f"set {variable} to its key" if error.status in (401, 403) else ""
-        if error.status in (404, 405):
-            hint = "check the address: those of most servers end in /v1"
-        raise UserError(f"the server at {url} refuses: {error.detail}", hint=hint) from None
+        raise _refusal(url, variable, error) from None
     except ValueError as error:
-        raise UserError(f"the server at {url} gives no usable scores: {error}") from None
+        raise UserError(f"{_server(url)} gives no usable scores: {error}") from None
     _expect(f"{found.name} at {url}", alike=alike, images=can.images)
     settings = {"engine": "openai", "model": found.name, "server": http.base}
     settings["server-can"] = can.line
