@@ -14,10 +14,11 @@ from revise_captions.command_line.options import REQUIRED, argument, group, opti
 from revise_captions.command_line.printing import echo
 from revise_captions.command_line.shared import OUT_FOLDER
 from revise_captions.critic.paligemma.packing import AttentionMode
-from revise_captions.finetune.config import TrainingSettings, require_limit
+from revise_captions.finetune.config import TrainingSettings, expect_adapters, require_limit
 from revise_captions.finetune.data.labeled_rows import RowOptions
 from revise_captions.finetune.narration import Narrator
 from revise_captions.finetune.presets import PRESETS, preset_for
+from revise_captions.finetune.trainer.trackers import expect_tracker
 
 DEFAULT = TrainingSettings()
 #: What limits a training, and how long one of the bundled critic lasts that has none.
@@ -142,6 +143,9 @@ def _run(options: FinetuneOptions, given: dict[str, Any]) -> None:
     base, out = options.base, options.out
     _, settings = chosen(base, options.preset, given)
     require_limit(settings)
+    expect_adapters(settings.lora.method)  # before the data is read
+    if settings.validation.log_with is not None:
+        expect_tracker(settings.validation.log_with)
     narrator = Narrator(out)
 
     def report(event: dict[str, Any]) -> None:

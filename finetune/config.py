@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from revise_captions.command_line.extras import expect_libraries
 from revise_captions.command_line.options import grouped, option, option_name, with_values
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.errors import UserError
@@ -176,9 +177,10 @@ class ComputeSettings:
 
     device: str = option("auto", "Device to train on: auto, cpu, cuda, …")
     dtype: str = option(
-        "bfloat16",
-        "Compute dtype; the optimizer keeps float32 copies of the weights.",
-        choices=("bfloat16", "float32"),
+        "auto",
+        "Compute dtype; the optimizer keeps float32 copies of the weights. auto: bfloat16, but "
+        "float32 on processors without instructions for it, where it is many times faster.",
+        choices=("auto", "bfloat16", "float32"),
     )
     micro_batch: int = option(
         0, "Captions per forward pass (0: the process's whole share of the batch)."
@@ -276,3 +278,11 @@ def require_limit(settings: TrainingSettings) -> None:
         raise UserError(
             "nothing limits the length of training", hint="add --minutes, --steps or --epochs"
         )
+
+
+def expect_adapters(method: str) -> None:
+    """Raises `UserError` where what a method of training needs is not installed."""
+    if method in ("lora", "qlora"):
+        expect_libraries(f"--method {method}", "train", "peft")
+    if method == "qlora":
+        expect_libraries("--method qlora", "qlora", "bitsandbytes")

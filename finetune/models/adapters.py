@@ -6,7 +6,6 @@ train is an error, and the card lists what was trained.
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,7 @@ def choose_weights(model: torch.nn.Module, settings: TrainingSettings, base: str
     """Freezes all other weights; with LoRA, adds adapters to `model` and returns PEFT's wrapper.
 
     Raises:
-        UserError: A requested part has no weights to train this way, or PEFT is not installed.
+        UserError: A requested part has no weights to train this way.
     """
     chosen = parts(settings)
     if settings.lora.method == "full":
@@ -73,7 +72,6 @@ def choose_weights(model: torch.nn.Module, settings: TrainingSettings, base: str
                 f"{base} has no linear layers in its {part}, so LoRA cannot train it",
                 hint="leave it out of --targets",
             )
-    _needed("peft", "pip install 'revise-captions[train]'")
     from peft import LoraConfig, get_peft_model
 
     config = LoraConfig(
@@ -88,20 +86,14 @@ def choose_weights(model: torch.nn.Module, settings: TrainingSettings, base: str
     return wrapped
 
 
-def _needed(package: str, command: str) -> None:
-    if importlib.util.find_spec(package) is None:
-        raise UserError(f"this needs the package {package}", hint=command)
-
-
 def quantization_config(settings: TrainingSettings, device: str) -> Any | None:
     """transformers' settings for a 4-bit base (NF4, as QLoRA); None for other methods.
 
     Raises:
-        UserError: bitsandbytes is not installed or cannot quantize on this device.
+        UserError: bitsandbytes cannot quantize on this device.
     """
     if settings.lora.method != "qlora":
         return None
-    _needed("bitsandbytes", "pip install 'revise-captions[qlora]', or take --method lora")
     from transformers import BitsAndBytesConfig
 
     try:

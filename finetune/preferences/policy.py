@@ -10,6 +10,7 @@ import torch
 
 from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.engines.model_files import explained, find_model
+from revise_captions.engines.placement import training_dtype
 from revise_captions.engines.transformers import paligemma_chat
 from revise_captions.errors import UserError
 from revise_captions.finetune.config import TrainingSettings
@@ -74,7 +75,7 @@ def load_policy(name: str, settings: PreferenceSettings, *, trusted: bool = Fals
     # weights that are trained themselves stay in float32: steps of 1e-6 vanish in bfloat16
     full = settings.lora.method == "full"
     options: dict[str, Any] = {
-        "dtype": torch.float32 if full else getattr(torch, settings.batch.dtype)
+        "dtype": torch.float32 if full else getattr(torch, dtype_of(settings))
     }
     if quantization is not None:
         options |= {"quantization_config": quantization, "device_map": {"": place}}
@@ -88,6 +89,11 @@ def device_of(settings: PreferenceSettings) -> str:
     if settings.batch.device != "auto":
         return settings.batch.device
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def dtype_of(settings: PreferenceSettings) -> str:
+    """What to compute in: as asked, or what the device is fast at."""
+    return training_dtype(settings.batch.dtype, device_of(settings))
 
 
 def load_network(
@@ -139,7 +145,7 @@ def load_processor(folder: Path, name: str, *, trusted: bool = False) -> Any:
 def _as_training_settings(settings: PreferenceSettings) -> TrainingSettings:
     """The part of the settings that `finetune.models.adapters` reads."""
     return TrainingSettings(lora=settings.lora).with_options(
-        targets=settings.batch.targets, dtype=settings.batch.dtype
+        targets=settings.batch.targets, dtype=dtype_of(settings)
     )
 
 

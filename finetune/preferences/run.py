@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import warnings
 from collections.abc import Sequence
@@ -10,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from revise_captions.command_line.extras import expect_libraries
 from revise_captions.errors import UserError
+from revise_captions.finetune.config import expect_adapters
 from revise_captions.finetune.preferences.settings import (
     DpoSettings,
     GrpoSettings,
@@ -97,6 +98,7 @@ def prepared(
 ) -> tuple[Policy, PreferenceExamples, PreferenceRun]:
     """The policy, the data, and where to write. Cheap checks come first."""
     require_libraries()
+    expect_adapters(settings.lora.method)
     _check_numbers(settings)
     if settings.saving.log_with is not None:
         expect_tracker(settings.saving.log_with)
@@ -151,10 +153,7 @@ def _check_numbers(settings: PreferenceSettings) -> None:
 
 def require_libraries() -> None:
     """Raises `UserError` where the extra `rl` is not installed; keeps its libraries quiet."""
-    if missing := [name for name in ("trl", "datasets") if not importlib.util.find_spec(name)]:
-        raise UserError(
-            f"this needs the package {missing[0]}", hint="pip install 'revise-captions[rl]'"
-        )
+    expect_libraries("train-preferences", "rl", "trl", "datasets", "peft")
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]

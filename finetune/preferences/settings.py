@@ -44,7 +44,12 @@ class BatchSettings:
 
     batch_size: int = option(256, "Pairs, or sampled captions, per optimizer step in all.")
     micro_batch: int = option(8, "Of them per forward pass and process.")
-    dtype: str = option("bfloat16", "Compute dtype.", choices=("bfloat16", "float32"))
+    dtype: str = option(
+        "auto",
+        "Compute dtype. auto: bfloat16, but float32 on processors without instructions for it, "
+        "where it is many times faster.",
+        choices=("auto", "bfloat16", "float32"),
+    )
     device: str = option("auto", "Device to train on: auto, cpu, cuda.")
     checkpointing: bool = option(False, "Recompute activations in the backward pass.")
     targets: str = option(

@@ -23,6 +23,7 @@ from revise_captions.finetune.preferences.held_out import (
 from revise_captions.finetune.preferences.policy import (
     Policy,
     device_of,
+    dtype_of,
     load_network,
     write_policy,
 )
@@ -238,7 +239,7 @@ def _arguments(settings: PreferenceSettings, run: PreferenceRun, rate: float) ->
         "num_train_epochs": length.epochs,
         "max_steps": length.steps or -1,
         "seed": length.seed,
-        "bf16": batch.dtype == "bfloat16",
+        "bf16": dtype_of(settings) == "bfloat16",
         "use_cpu": device_of(settings) == "cpu",
         "gradient_checkpointing": batch.checkpointing,
         "logging_steps": saving.log_steps,

@@ -49,7 +49,7 @@ def dry_run(data: Path, base: str, out: Path, settings: TrainingSettings) -> str
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
         seconds = _timed(run)
-        return "\n".join(_report(run, out, settings, seconds))
+        return "\n".join(_report(run, out, run.settings, seconds))
 
 
 def _timed(run: TrainingRun) -> float:

@@ -292,12 +292,16 @@ def _log_progress(
     means = {k: float(np.mean([line[k] for line in tally if k in line])) for k in sorted(keys)}
     captions = sum(line["captions"] for line in tally)
     sentences = sum(line["sentences"] for line in tally)
+    if left is not None:
+        left += run.end.total
+        if limit := run.settings.limits.minutes * 60:
+            left = min(left, max(0.0, limit - run.progress.seconds))
     run.log(
         "train",
         step=run.progress.step,
         epoch=run.progress.epoch,
         fraction=round(fraction(run), 4),
-        left=None if left is None else round(left + run.end.total),
+        left=None if left is None else round(left),
         captions=run.progress.captions,
         captions_per_s=round(captions / seconds, 1),
         sentences_per_s=round(sentences / seconds, 1),

@@ -16,9 +16,9 @@ from revise_captions.critic.checkpoints import CriticCard, save_critic
 from revise_captions.critic.gates.language import Vocabulary
 from revise_captions.critic.paligemma.compile import compile_layers
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
-from revise_captions.engines.placement import device_and_dtype
+from revise_captions.engines.placement import device_and_dtype, training_dtype
 from revise_captions.errors import UserError
-from revise_captions.finetune.config import TrainingSettings
+from revise_captions.finetune.config import TrainingSettings, expect_adapters
 from revise_captions.finetune.data.image_cache import PixelCache, pixel_cache
 from revise_captions.finetune.data.records import Examples, add_replay, open_split
 from revise_captions.finetune.models.adapters import (
@@ -192,6 +192,7 @@ def prepare(
     began = time.monotonic() if began is None else began
     keep_freed_memory()
     check_sharding(settings, base)
+    expect_adapters(settings.lora.method)
     if settings.validation.log_with is not None:
         expect_tracker(settings.validation.log_with)
     parallel = start()
@@ -203,6 +204,7 @@ def prepare(
     train, validation = open_split(data, "train"), open_split(data, "validation")
     add_replay(train, settings.data.replay, settings.data.replay_share)
     device, _ = device_and_dtype(settings.compute.device, "auto")
+    settings = settings.with_options(dtype=training_dtype(settings.compute.dtype, device))
     if device == "cuda" and parallel.world > 1:
         device = parallel.device
     copied = folder.training / "base"

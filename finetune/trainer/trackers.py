@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from revise_captions.command_line.extras import missing_libraries
-from revise_captions.errors import UserError
+from revise_captions.command_line.extras import expect_libraries
 
 TRACKERS = ("wandb", "mlflow", "tensorboard")
 #: Numbers of a log line without a curve.
@@ -34,9 +33,7 @@ class TrackedRun:
 
 def expect_tracker(name: str) -> None:
     """Raises `UserError` where a tracker's package, or accelerate, is missing."""
-    for library in missing_libraries(name, "accelerate"):
-        hint = f"pip install 'revise-captions[train,{name}]'"
-        raise UserError(f"--log-with {name} needs the library {library}", hint=hint)
+    expect_libraries(f"--log-with {name}", f"train,{name}", name, "accelerate")
 
 
 def open_tracker(name: str, folder: Path) -> TrackedRun:

@@ -52,6 +52,7 @@ class Machine:
     ) -> None:
         self.now, self.prepared, self.caption = 1000.0, prepared, caption
         self.saving, self.writing, self.busy = save, write, busy
+        self.said: list[tuple[float, float | None]] = []  # when, and what time was left
 
     def spend(self, seconds: float) -> float:
         """`busy` is so for 20 seconds of 40."""
@@ -75,7 +76,7 @@ class Machine:
             optimizer=SimpleNamespace(average=torch.zeros(1000)),
             learner=None,
             train_mode=lambda: None,
-            log=lambda *_, **__: None,
+            log=lambda event, **values: self.said.append((self.now, values["left"])),
         )
 
         def step(_: object, epoch: int, index: int, members: list[int]) -> dict[str, float]:
@@ -135,6 +136,9 @@ def test_a_limit_holds_on_a_machine_on_which_a_whole_step_does_not_fit(monkeypat
     machine = Machine(minutes * 60 * 0.4, 2.0, 1.0)  # 16 captions: 112 s; as measured at load 10
     machine.train(monkeypatch, minutes)
     assert machine.now - 1000 <= 1.1 * minutes * 60
+    assert machine.said
+    for now, left in machine.said:  # the time left never leads beyond the limit
+        assert left is None or now - 1000 + left <= minutes * 60 + 1
 
 
 def test_what_is_no_time_is_said_before_a_step(monkeypatch):

@@ -11,6 +11,7 @@ import pytest
 import tinyvela
 from click.testing import CliRunner
 
+from revise_captions.command_line import extras
 from revise_captions.errors import UserError
 from revise_captions.metrics import MetricInput, StoredImage, load_metric
 from revise_captions.records import ImageRef
@@ -54,6 +55,13 @@ def trained(home):
     found = train(home, "metric")
     assert found.exit_code == 0, found.output
     return home / "metric", found.output
+
+
+def test_a_missing_peft_is_named_before_anything_is_read(home, monkeypatch):
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match="--lora-rank needs the library peft"):
+        train(home, "without", "--lora-rank", "4", "--language", "nowhere")
+    assert not (home / "without").exists()
 
 
 def test_training_writes_weights_card_and_test_scores(trained):

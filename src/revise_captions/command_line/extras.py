@@ -71,6 +71,19 @@ def missing_libraries(*names: str) -> list[str]:
     return [name for name in names if find_spec(name) is None]
 
 
+def expect_libraries(what: str, extras: str, *names: str) -> None:
+    """Raises `UserError` where a library is missing: asked before what takes minutes.
+
+    Args:
+        what: What needs it, such as `--method lora`.
+        extras: What brings it, as in `pip install 'revise-captions[train]'`.
+        names: As in `import`.
+    """
+    if lacking := missing_libraries(*names):
+        hint = f"pip install 'revise-captions[{extras}]'"
+        raise UserError(f"{what} needs the library {lacking[0]}, which is not installed", hint=hint)
+
+
 def is_installed(package: str) -> bool:
     """Whether a distribution of this name is there."""
     try:

@@ -34,6 +34,13 @@ def device_and_dtype(device: str, dtype: str) -> tuple[str, torch.dtype]:
     return device, known[dtype]
 
 
+def training_dtype(dtype: str, device: str) -> str:
+    """`auto` resolved: bfloat16, but what a CPU is fast at on a CPU (`fast_cpu_dtype`)."""
+    if dtype != "auto":
+        return dtype
+    return fast_cpu_dtype() if device == "cpu" else "bfloat16"
+
+
 def fast_cpu_dtype() -> str:
     """`bfloat16` where the processor multiplies it by instructions of its own, else `float32`."""
     try:

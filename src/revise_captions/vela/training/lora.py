@@ -74,10 +74,8 @@ class LoraFeatures:
 
 
 def _adapted(model: Any, settings: VelaSettings) -> Any:
-    try:
-        from peft import LoraConfig, get_peft_model
-    except ImportError:
-        raise UserError("--lora-rank needs peft", hint="pip install peft") from None
+    from peft import LoraConfig, get_peft_model
+
     torch.manual_seed(settings.seed)
     config = LoraConfig(
         r=settings.lora_rank,

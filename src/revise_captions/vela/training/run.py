@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from revise_captions.command_line.extras import expect_libraries
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import load_image
 from revise_captions.io.writing import write_json_lines
@@ -56,6 +57,8 @@ def run(job: VelaJob, say: Say) -> dict[str, Any]:
     Raises:
         UserError: Something is missing, or nothing can be trained on.
     """
+    if job.settings.lora_rank:
+        expect_libraries("--lora-rank", "peft", "peft")
     check_run_folder(job.out, COMMAND, go_on=job.resume or job.force)
     check_cache(job.cache, [job.data, job.language, job.pair])
     captions, perspectives, bad = _captions(job)
