@@ -41,9 +41,10 @@ FIRST_ROWS = 100
 def load_models(job: JobOptions, source: Source) -> tuple[LoadedModels, RevisionSettings]:
     """Loads what the stage needs. Raises `UserError` where a model is not to be had."""
     stage = job.run.stage
-    if job.verify.reference_field is not None:
-        from revise_captions.pipelines.verify.load import check_references
+    if job.verify.verify != "none":  # before models, which take minutes
+        from revise_captions.pipelines.verify.load import check_parser, check_references
 
+        check_parser(job.verify)
         check_references(source, job.verify.reference_field)
     rows = (row.data for row in source.rows() if isinstance(row, Row))
     earlier = earlier_signature(rows, stage)

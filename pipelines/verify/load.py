@@ -64,6 +64,14 @@ def load_verifier(
     )
 
 
+def check_parser(options: VerifyOptions) -> None:
+    """Raises `UserError` if the chosen checks need a parser that is not there."""
+    if checks_of(options.verify):
+        from revise_captions.graphs.parse import settings
+
+        settings(options.parser)  # loads it, for `load_verifier` too
+
+
 def check_references(source: Source, field: str | None) -> None:
     """Raises `UserError` if the first rows have no reference in that field."""
     if field is None:

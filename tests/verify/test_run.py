@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,13 @@ from commands import Command, command, program, read, read_in_full, write_input 
 import revise_captions
 from revise_captions.critic.panel import PanelCritic
 from revise_captions.critic.scripted import ScriptedCritic
+from revise_captions.errors import UserError
+from revise_captions.graphs import parse
 from revise_captions.graphs.grading.components import components
 from revise_captions.graphs.grading.judge import Grade
+from revise_captions.io.readers import open_source
+from revise_captions.pipelines.job import models
+from revise_captions.pipelines.options import JobOptions
 from revise_captions.pipelines.verify import load
 from revise_captions.pipelines.verify_revisions import cli
 from revise_captions.pipelines.verify_revisions import run as verifying
@@ -61,6 +67,21 @@ def verify(command, monkeypatch, capsys):  # noqa: F811
 
 def verification_of(row):
     return row["revision"]["verification"]
+
+
+def test_a_missing_parser_is_named_before_models_are_loaded(tmp_path, monkeypatch):
+    def load_critic_of(_: object) -> None:
+        raise AssertionError("a critic was loaded")
+
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    monkeypatch.setattr(models, "load_critic_of", load_critic_of)
+    parse.load_pipeline.cache_clear()
+    parse.settings.cache_clear()
+    source = tmp_path / "in.jsonl"
+    write_input(source, 2)
+    job = JobOptions.of({"verify": "text", "source": str(source), "out": tmp_path / "out.jsonl"})
+    with pytest.raises(UserError, match="scene graphs need spaCy"):
+        models.load_models(job, open_source(str(source)))
 
 
 def test_every_row_is_verified_in_the_main_run(command: Command, verify):  # noqa: F811
