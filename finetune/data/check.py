@@ -179,7 +179,8 @@ def _unexplained(train: Examples, settings: TrainingSettings) -> Iterator[tuple[
         yield (
             "missing-rationales",
             f"{len(without):,} wrong sentences have no rationale (first: caption {without[0][0]})",
-            "explain them, train without (--rationale-weight 0)",
+            "explain them (in a file of labels, --rationale-field names where), train without "
+            "(--rationale-weight 0)",
         )
 
 

@@ -38,7 +38,7 @@ from revise_captions.outside_text import on_one_line
 from revise_captions.text.sentences import split
 
 SENTENCES = ("sentence", "claim", "statement", "fact")
-RATIONALES = ("rationale", "explanation", "critique", "reason", "feedback", "comment")
+RATIONALES = ("rationale", "explanation", "critique", "reason", "why", "feedback", "comment")
 REWRITES = ("rewrite", "correction", "corrected", "corrected_sentence", "fixed")
 #: Fields whose "yes" means factual, and those whose "yes" means wrong.
 FACTUAL_FIELDS = (

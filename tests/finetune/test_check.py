@@ -61,8 +61,9 @@ def test_wrong_sentences_without_a_rationale_are_counted(data):
     wrong = [s for s in changed[2]["sentences"] if s["label"] == "nonfactual"]
     wrong[0]["rationale"] = None
     put(data, changed)
-    with pytest.raises(UserError, match=r"1 wrong sentences have no rationale .*caption 2"):
+    with pytest.raises(UserError, match=r"1 wrong sentences have no rationale .*caption 2") as told:
         check(data)
+    assert "--rationale-field names where" in told.value.hint
     assert "allowed: 1 wrong" in check(data, allow=("missing-rationales",))
     check_data(data, (), (), TrainingSettings().with_options(rationale_weight=0.0))
 

@@ -115,6 +115,12 @@ def sentence_rows(folder: Path, **said: tuple[str, str]) -> list[dict[str, str]]
     ]
 
 
+def test_what_is_wrong_may_stand_in_a_column_why(tmp_path):
+    rows = sentence_rows(tmp_path, verdict=("correct", "wrong"), Why=("", "It is black."))
+    examples = split(table(tmp_path, rows), tmp_path / "out", RowOptions(validation_share=0.25))
+    assert {s.rationales for e in examples for s in e.sentences} == {(), ("It is black.",)}
+
+
 @pytest.mark.parametrize(
     ("column", "values", "options"),
     [
