@@ -299,10 +299,11 @@ def _is_caption(value: object) -> bool:
 def _is_image(value: object) -> bool:
     if is_chat(value):
         return bool(images_in_chat(value))
-    kinds = str | bytes | bytearray | memoryview | PathLike | Mapping | list | tuple
-    return isinstance(value, kinds) or (
-        hasattr(value, "save") or hasattr(value, "__array_interface__")
-    )
+    if isinstance(value, str | bytes | bytearray | memoryview | PathLike):
+        return True
+    if isinstance(value, Mapping | list | tuple):
+        return True
+    return hasattr(value, "save") or hasattr(value, "__array_interface__")
 
 
 def _most_known(
