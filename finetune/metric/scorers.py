@@ -26,7 +26,7 @@ from revise_captions.errors import UserError
 from revise_captions.metrics.protocol import Metric, MetricInput
 from revise_captions.metrics.similarity import Similarity, similarity
 from revise_captions.metrics.towers import load_towers
-from revise_captions.pretrained import load_pretrained
+from revise_captions.pretrained import load_pretrained, without_bars
 
 
 class TrainableScorer(Protocol):
@@ -86,7 +86,8 @@ class SimilarityScorer:
         return self._metric()
 
     def save(self, folder: Path) -> None:
-        self.towers.model.save_pretrained(folder)
+        with without_bars():
+            self.towers.model.save_pretrained(folder)
         self.towers.processor.save_pretrained(folder)
 
 

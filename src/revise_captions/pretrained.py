@@ -43,7 +43,7 @@ def load_pretrained(
         OSError, ValueError, KeyError, ImportError, RuntimeError: transformers cannot load it.
     """
     try:
-        with _without_bars():
+        with without_bars():
             return kind.from_pretrained(source, trust_remote_code=trusted, **options)
     except ValueError as error:
         if trusted or "trust_remote_code" not in str(error):
@@ -52,8 +52,8 @@ def load_pretrained(
 
 
 @contextmanager
-def _without_bars() -> Iterator[None]:
-    """Keeps transformers' loading bars, which say nothing, out of the user's terminal."""
+def without_bars() -> Iterator[None]:
+    """Keeps transformers' bars, which say nothing, out of the user's terminal and log files."""
     from transformers.utils import logging as shown
 
     were_on = shown.is_progress_bar_enabled()  # type: ignore[no-untyped-call]

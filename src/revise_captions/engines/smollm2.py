@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
 from revise_captions.io.writing import replacing_folder, write_json
-from revise_captions.pretrained import load_pretrained
+from revise_captions.pretrained import load_pretrained, without_bars
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -190,13 +190,28 @@ def _save(source: Path, folder: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     options: dict[str, Any] = {"gguf_file": source.name, "name": NAME}
-    load_pretrained(AutoTokenizer, source.parent, **options).save_pretrained(folder)
-    model = load_pretrained(AutoModelForCausalLM, source.parent, dtype=torch.float32, **options)
+    with _reading_in_silence():
+        load_pretrained(AutoTokenizer, source.parent, **options).save_pretrained(folder)
+        model = load_pretrained(AutoModelForCausalLM, source.parent, dtype=torch.float32, **options)
     # The weights are plain float32 now, but `save_pretrained` refuses what is marked as quantized.
     model.hf_quantizer = None
     model.is_quantized = False
     del model.config.quantization_config
-    model.save_pretrained(folder)
+    with without_bars():
+        model.save_pretrained(folder)
+
+
+@contextmanager
+def _reading_in_silence() -> Iterator[None]:
+    """Without the bar of transformers' reader of GGUF, which no setting turns off."""
+    from transformers import modeling_gguf_pytorch_utils as reader
+
+    shown = reader.tqdm
+    reader.tqdm = lambda tensors, **_: tensors
+    try:
+        yield
+    finally:
+        reader.tqdm = shown
 
 
 def load_merged(folder: Path, dtype: str) -> tuple[PreTrainedTokenizerFast, PreTrainedModel]:
