@@ -288,13 +288,14 @@ def revise(drafts: Sequence[Draft], reviser: Reviser, guard: str) -> list[Draft]
     known = [request for request, unknown in zip(flat, foreign, strict=True) if not unknown]
     written = iter(reviser.rewrite(known) if known else [])
     rewrites = iter([Why.OUTSIDE_WORDS if unknown else next(written) for unknown in foreign])
+    ruling = reviser if isinstance(reviser, WritesByRule) else None
     result = []
     for draft, requests in zip(drafts, asked, strict=True):
         number = draft.rounds + 1
         tried: dict[int, Sentence] = {}
         for k, request in requests.items():
             sentence = draft.sentences[k]
-            ruled = isinstance(reviser, WritesByRule) and reviser.by_rule(request)
+            ruled = ruling is not None and ruling.by_rule(request)
             mode = "warn" if ruled else guard
             if ruled and sentence.now.by:
                 mode = ""  # a part was put right by rule: guards weigh words of whole sentences

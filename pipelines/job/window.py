@@ -83,6 +83,7 @@ def revise_window(
     results: list[Result | BadRow] = []
     drafts: list[Draft] = []
     owners: list[tuple[int, str, str]] = []
+    limit = models.limit
     for row in loaded:
         if isinstance(row, BadRow):
             results.append(row)
@@ -92,7 +93,7 @@ def revise_window(
             with own_step(Reason.UNEXPECTED_ERROR):
                 if settings.in_place:
                     refuse_taken(record.fields)
-                new = drafts_of(record, image, settings.stage, models.limit)
+                new = drafts_of(record, image, settings.stage, limit)
         except BadRecord as error:
             results.append(BadRow.of(record, record.source, error))
             continue

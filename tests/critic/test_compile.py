@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 import tinyvlm
 import torch
-import torch._inductor.cpp_builder
 from PIL import Image
 from tinycritic import saved
-from torch._dynamo.utils import counters
-from torch._inductor.exc import InvalidCxxCompiler
 
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.options import CriticOptions
@@ -43,6 +40,8 @@ def test_sigmoid_gelu_is_torch_gelu():
 @pytest.mark.slow
 def test_verdicts_and_rationales_are_those_of_plain_layers(tmp_path):
     """In batches of every length and size, with one row and with many; compiled once for all."""
+    from torch._dynamo.utils import counters  # half a second at least, for this test alone
+
     folder = saved(tmp_path, sure=True)
     plain = load_paligemma(folder, CriticOptions(Placement(device="cpu")))
     compiled = load_paligemma(folder, CriticOptions(Placement(device="cpu"), compiled=True))
@@ -66,6 +65,9 @@ def test_verdicts_and_rationales_are_those_of_plain_layers(tmp_path):
 
 
 def test_other_models_and_missing_compilers_are_refused(tmp_path, monkeypatch):
+    import torch._inductor.cpp_builder
+    from torch._inductor.exc import InvalidCxxCompiler
+
     vlm = tinyvlm.saved(tmp_path / "vlm", tinyvlm.PLAIN[0])
     with pytest.raises(UserError, match="--compile is for PaliGemma 2 critics"):
         load_critic(str(vlm), CriticOptions(Placement(device="cpu"), compiled=True))

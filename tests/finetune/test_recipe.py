@@ -64,7 +64,7 @@ def test_three_commands_from_an_export_to_a_better_critic(exported, tmp_path):
     data, out = tmp_path / "data", tmp_path / "my-critic"
     run(annotate, "import", asked, *files, "--out", data)
     said = run(
-        finetune_critic, data, "--base", base, "--out", out, "--steps", 50, "--batch-size", 8,
+        finetune_critic, data, "--base", base, "--out", out, "--steps", 50, "--batch-size", 4,
         "--learning-rate", 4e-3, "--warmup", 5, "--no-compile", "--dtype", "float32", "--ema", 0.9,
         "--robust-share", 0, "--validate-time", 0,
     )  # fmt: skip

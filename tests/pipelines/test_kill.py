@@ -33,7 +33,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
 def folder(runs: Runs) -> Path:
     """Input with some bad rows, and what an uninterrupted run makes of it, in `whole.*`."""
     folder = runs.folder
-    write_input(folder / "in.jsonl", RECORDS, seed=5)
+    write_input(folder / "in.jsonl", RECORDS, seed=5, longest=2)
     lines = (folder / "in.jsonl").read_text().splitlines()
     for at in (3, 130, 131, 300):
         lines.insert(at, "{oops")

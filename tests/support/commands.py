@@ -68,17 +68,20 @@ def command(monkeypatch, capsys, tmp_path) -> Command:
     return run
 
 
-def caption(rng: random.Random) -> str:
-    return " ".join(rng.choice(SENTENCES) for _ in range(rng.randint(1, 7)))
+def caption(rng: random.Random, longest: int = 7) -> str:
+    return " ".join(rng.choice(SENTENCES) for _ in range(rng.randint(1, longest)))
 
 
-def write_input(path: Path, count: int = 40, seed: int = 0, **fields: str) -> list[dict[str, Any]]:
+def write_input(
+    path: Path, count: int = 40, seed: int = 0, longest: int = 7, **fields: str
+) -> list[dict[str, Any]]:
+    """Rows with captions of up to `longest` sentences, and their image beside them."""
     rng = random.Random(seed)
     Image.new("RGB", (9, 7), "red").save(path.parent / "a.png")
-    rows: list[dict[str, Any]] = [
-        {"id": i, "image": "a.png", "caption": caption(rng), "by": rng.choice("xy"), **fields}
-        for i in range(count)
-    ]
+    rows: list[dict[str, Any]] = []
+    for i in range(count):
+        text = caption(rng, longest)
+        rows.append({"id": i, "image": "a.png", "caption": text, "by": rng.choice("xy"), **fields})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return rows
 

@@ -163,7 +163,7 @@ def serve(of: str) -> None:
 
     Answers with its process id, then with its exit status (minus the signal that ended it) and the
     seconds of processor time that it took. What it prints goes to `printed` and `printed.err`.
-    Without the imports, a run's length is its work.
+    Without imports and dictionaries, which are there from `_warm` on, a run's length is its work.
 
     Args:
         of: `revise-captions`, with these models, or `captions`.
@@ -171,15 +171,8 @@ def serve(of: str) -> None:
     from killed_runs import die_at_change
 
     from revise_captions.command_line import captions
-    from revise_captions.pipelines.job import run  # noqa: F401
 
-    if of == "captions":
-        import duckdb  # noqa: F401
-        import pandas  # noqa: F401
-
-        from revise_captions.layouts import arrow_output  # noqa: F401
-        from revise_captions.pipelines.apply import in_place  # noqa: F401
-        from revise_captions.pipelines.select import run as select  # noqa: F401
+    _warm(of)
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()
@@ -195,6 +188,47 @@ def serve(of: str) -> None:
         print(child, flush=True)
         _, status, used = os.wait4(child, 0)
         print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, flush=True)
+
+
+def _warm(of: str) -> None:
+    """A small run, so that each that is forked off has what the first of a process loads."""
+    import contextlib
+    import gc
+    import io
+    import tempfile
+
+    from PIL import Image
+
+    from revise_captions.command_line import captions
+
+    words = "A dog sits beside two red boats. The cars are parked here. It rains on the houses."
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        Image.new("RGB", (8, 8)).save(f"{folder}/a.png")
+        lines = [json.dumps({"image": "a.png", "caption": words[n:]}) for n in range(0, 40, 4)]
+        with open(f"{folder}/in.jsonl", "w", encoding="utf-8") as file:
+            file.write("\n".join(lines))
+        out = f"{folder}/out.jsonl"
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            statuses = [_status(main, [f"{folder}/in.jsonl", out])]
+            if of == "captions":
+                asked = ["--rest", f"{folder}/rest.jsonl", "--where", "factual_after >= 0.9"]
+                statuses.append(
+                    _status(captions.main, ["select", out, f"{folder}/kept.jsonl", *asked])
+                )
+    assert not any(statuses), said.getvalue()
+    if of == "captions":
+        from revise_captions.layouts import arrow_output  # noqa: F401
+        from revise_captions.pipelines.apply import in_place  # noqa: F401
+    gc.collect()
+    gc.freeze()  # a forked run's collector would copy every page
+
+
+def _status(command: Callable[[list[str]], None], arguments: list[str]) -> object:
+    try:
+        command(arguments)
+    except SystemExit as end:
+        return end.code
+    return 0
 
 
 if __name__ == "__main__":
