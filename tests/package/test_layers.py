@@ -75,6 +75,11 @@ def nodes(path: Path) -> list[ast.AST]:
     return [node for node in ast.walk(tree) if isinstance(node, kinds)]
 
 
+def outermost(path: Path) -> list[ast.AST]:
+    """Those of them that stand in nothing else of the module."""
+    return [node for node in nodes(path) if getattr(node, "col_offset", 1) == 0]
+
+
 def imported(path: Path, package: str) -> Iterator[tuple[str, int]]:
     """Full names of what a module imports, anywhere in it, with the line."""
     for node in nodes(path):
@@ -207,7 +212,7 @@ def test_a_folder_with_many_modules_has_a_reason():
 def test_a_public_class_name_means_one_thing():
     homes: dict[str, list[str]] = {}
     for path in (*(path for _, path in modules()), *scripts()):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in outermost(path):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
@@ -225,7 +230,7 @@ def test_the_layers_are_looked_at():
 
 def _lazily(path: Path) -> Iterator[str]:
     """Top packages that a module imports when it is imported itself."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in outermost(path):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -265,7 +270,7 @@ def test_every_public_name_is_there():
 
 @pytest.mark.parametrize("module", ["cli", "annotate.cli"])
 def test_help_is_quick(module):
-    """Half a second, the best of five, in time of the processor: the machine may be busy."""
+    """Half a second, once of five times, in time of the processor: the machine may be busy."""
     seconds = []
     for _ in range(5):
         child = subprocess.Popen(
@@ -276,4 +281,6 @@ def test_help_is_quick(module):
         child.returncode = status
         assert status == 0
         seconds.append(used.ru_utime + used.ru_stime)
+        if seconds[-1] < 0.5:
+            break
     assert min(seconds) < 0.5
