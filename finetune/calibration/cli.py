@@ -35,8 +35,8 @@ class CalibrateOptions:
     out: Path | None = option(None, "Write the profile to this file.", type=OUT_FILE)
     into_card: bool = option(
         False,
-        "Instead of --out: store threshold and curve in the critic's own critic.json. P(factual) "
-        "stays as it is.",
+        "Instead of --out: store map, threshold and curve in the critic's own critic.json. The map "
+        "is `logistic` at most, and goes on top of one that is there.",
     )
     benchmark: str | None = option(
         None,
