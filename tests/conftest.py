@@ -1,5 +1,6 @@
 """Makes the helper modules in `support` importable, and settles what parallel runs need."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -33,3 +34,9 @@ LONGEST = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.stem not in LONGEST)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """All modules of tests, and what they import, stay: the collector need not look at them."""
+    gc.collect()
+    gc.freeze()

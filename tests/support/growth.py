@@ -12,7 +12,6 @@ def is_linear(call: Callable[[int], object], small: int, large: int) -> bool:
     square, and twice the factor is the limit. Garbage is not collected meanwhile: what else the
     process holds decides how long that takes.
     """
-    gc.collect()
     gc.disable()
     try:
         return _is_linear(call, small, large)
