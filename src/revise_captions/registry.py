@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
-from importlib.metadata import Distribution, EntryPoint, distributions
+from importlib.metadata import Distribution, EntryPoint, EntryPoints, distributions
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ def _declared(group: str) -> Iterator[EntryPoint]:
     homes: dict[str, Distribution] = {}
     for distribution in _declaring(tuple(sys.path)):
         if homes.setdefault(_name(distribution), distribution) is distribution:
-            yield from distribution.entry_points.select(group=group)
+            yield from _points(distribution).select(group=group)
 
 
 @lru_cache(maxsize=8)
@@ -94,6 +94,12 @@ def _declaring(path: tuple[str, ...]) -> tuple[Distribution, ...]:
 def _name(distribution: Distribution) -> str:
     """Kept, as METADATA is parsed for it, with a whole README in it, and every entry is asked."""
     return distribution.name
+
+
+@lru_cache(maxsize=64)
+def _points(distribution: Distribution) -> EntryPoints:
+    """Kept, as the whole file of them is parsed for each group."""
+    return distribution.entry_points
 
 
 def names(kind: Kind) -> tuple[str, ...]:
