@@ -27,8 +27,10 @@ pytest_plugins = ["commands", "finetuning", "plugins", "rated", "report_pages"]
 
 #: The files that take longest. They start first, so that no worker is left alone with one.
 LONGEST = (
-    *("test_kill", "test_apply", "test_recipe", "test_select", "test_targets", "test_fuzz"),
-    *("test_bundled_model", "test_killed", "test_apply_in_place", "test_finetune_critic"),
+    *("test_kill", "test_packaging", "test_in_place", "test_methods", "test_apply", "test_site"),
+    *("test_fuzz", "test_memory", "test_invariance", "test_select", "test_killed", "test_recipe"),
+    *("test_vela_commands", "test_hostile", "test_text_critic", "test_base_install"),
+    *("test_closed_streams", "test_targets", "test_apply_in_place", "test_finetune_critic"),
 )
 
 
