@@ -84,8 +84,12 @@ def read(text: str, sentence: str, *, apart: bool = True) -> tuple[Complaint, ..
     named = [fix for fault in found for fix in fault.fixes if fix.certain]
     if named and not any(overreaches(fix.right, sentence) for fix in named):
         return found
-    if fixes := _aligned(text, sentence, likely=bool(named)):
-        return (replace(fault_of(text, sentence), fixes=fixes),)
+    if (fix := None if named else _aligned(text, sentence)) is not None:
+        return (replace(fault_of(text, sentence), fixes=(fix,)),)
+    guess = likely_fix(without_orders(text), sentence)
+    if guess is not None and guess.fix.certain:
+        fault = fault_of(text, sentence)
+        return (replace(fault, fixes=(guess.fix,), likely=guess.likely),)
     return tuple(_less_certain(fault, sentence) for fault in found)
 
 
@@ -110,25 +114,21 @@ def _read_apart(text: str, sentence: str) -> tuple[Complaint, ...]:
     return _apart([*named, *(_with_fix(fault, sentence) for fault in left)])
 
 
-def _aligned(text: str, sentence: str, likely: bool) -> tuple[Fix, ...]:
-    """Fixes of a rationale in no known wording, by what it has in common with the sentence; or by
-    the likeliest reading alone."""
+def _aligned(text: str, sentence: str) -> Fix | None:
+    """The fix of a rationale in no known wording, by what it has in common with the sentence."""
     plain = without_orders(text)
-    if likely:
-        fix = likely_fix(plain, sentence)
-        return (fix,) if fix is not None and fix.certain else ()
     for said in dict.fromkeys((plain, in_the_words_of(sentence, plain))):
         for stated in without_talk(said):
             if part := fix_of_part(stated, sentence):
-                return (part,)
+                return part
     if there := without_as_with(plain, sentence):
-        return (there,)
+        return there
     fix = next(
         (f for pair in pairs_by_class(plain, sentence) if (f := fix_of(pair, sentence))), None
     )
-    if fix is not None and fix.certain:
-        return (replace(fix, basis="the sentence has one count, color or time to be it"),)
-    return _aligned(text, sentence, likely=True)
+    if fix is None or not fix.certain:
+        return None
+    return replace(fix, basis="the sentence has one count, color or time to be it")
 
 
 def _named_in_sentences(text: str, sentence: str) -> tuple[list[Complaint], str]:

@@ -101,19 +101,29 @@ class _Told:
         return self.text[self.spans[start][0] : self.spans[end - 1][1]]
 
 
-def likely_fix(text: str, sentence: str, weights: Mapping[str, float] | None = None) -> Fix | None:
+@dataclass(frozen=True, slots=True)
+class LikelyFix:
+    """A fix, and the probability of all readings that are for it, in [0, 1]."""
+
+    fix: Fix
+    likely: float
+
+
+def likely_fix(
+    text: str, sentence: str, weights: Mapping[str, float] | None = None
+) -> LikelyFix | None:
     """The fix that most of the probability of all readings is for; None where that is too little,
     or it is likelier that the rationale names none. `weights`: others than those that ship."""
     return _shipped_fix(text, sentence) if weights is None else _fix(text, sentence, weights)
 
 
 @lru_cache(maxsize=1024)
-def _shipped_fix(text: str, sentence: str) -> Fix | None:
+def _shipped_fix(text: str, sentence: str) -> LikelyFix | None:
     """Critic and reviser ask for the same."""
     return _fix(text, sentence, _weights())
 
 
-def _fix(text: str, sentence: str, weights: Mapping[str, float]) -> Fix | None:
+def _fix(text: str, sentence: str, weights: Mapping[str, float]) -> LikelyFix | None:
     text = ASIDE.sub("", text)
     found = readings(text, sentence)
     if len(found) < 2:
@@ -131,7 +141,8 @@ def _fix(text: str, sentence: str, weights: Mapping[str, float]) -> Fix | None:
         if fix:
             fixes[after] = fix
     best = max(shares, key=lambda after: shares[after])
-    return fixes.get(best) if shares[best] >= LEAST else None
+    fix = fixes.get(best)
+    return LikelyFix(fix, shares[best]) if fix and shares[best] >= LEAST else None
 
 
 def _fix_of(one: Reading, text: str, sentence: str) -> Fix | None:

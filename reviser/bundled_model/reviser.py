@@ -41,8 +41,10 @@ CARD = "reviser.json"
 #: Of the words of a sentence and its rationale, so many must be known: sentences of the picture
 #: book and captions of photographs lie on either side.
 KNOWN = 0.75
-#: A token of an English rewrite that is less likely makes it a guess, which is not written. Chosen
-#: on the half of strangers' edits that is not reported.
+#: A reading of a rationale that is less likely is only taken where the model writes nothing. Both
+#: were chosen on the half of strangers' edits that is not reported.
+READ = 0.9
+#: A token of an English rewrite that is less likely makes it a guess, which is not written.
 CERTAIN = 0.7
 _WORD = re.compile(r"[^\W\d_]+")
 _BACK = re.compile(
@@ -160,7 +162,8 @@ class BundledReviser:
         """Puts in what is named as data, and mends the other faults of each rationale one after the
         other, those of all requests in rounds.
 
-        A step that the guards refuse is left out if there are others.
+        A step that the guards refuse is left out if there are others. What is only likely to be
+        named comes last, where nothing else was written.
         """
         answers = [_by_fixes(request) for request in requests]
         todo = [[fault for fault in r.read_faults if not _is_named(r, fault)] for r in requests]
@@ -177,7 +180,10 @@ class BundledReviser:
                 alone = answers[k] is None and len(todo[k]) == 1
                 if alone or _passes(request, text):
                     answers[k] = text
-        return answers
+        return [
+            _by_fixes(request, least=0.0) if answer is None else answer
+            for request, answer in zip(requests, answers, strict=True)
+        ]
 
     def _rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         """One rewrite by the whole rationale."""
@@ -250,16 +256,17 @@ def _in_sentence(request: RewriteRequest, place: Span, text: str | None) -> str 
     return None if left in (request.sentence, *request.failed) else left
 
 
-def _is_named(request: RewriteRequest, fault: Complaint) -> bool:
+def _is_named(request: RewriteRequest, fault: Complaint, least: float = READ) -> bool:
     """Whether a rule mends a fault; after failed rewrites none does."""
-    return bool(fault.fixes) and all(f.certain for f in fault.fixes) and not request.failed
+    certain = bool(fault.fixes) and all(fix.certain for fix in fault.fixes)
+    return certain and fault.likely >= least and not request.failed
 
 
-def _by_fixes(request: RewriteRequest) -> str | None:
-    """The sentence with what is named as data; None where nothing is."""
+def _by_fixes(request: RewriteRequest, least: float = READ) -> str | None:
+    """The sentence with what is named as data; None where nothing is, or not that likely."""
     if (text := _affirmed(request)) is not None:
         return text
-    named = [fault for fault in request.read_faults if _is_named(request, fault)]
+    named = [fault for fault in request.read_faults if _is_named(request, fault, least)]
     fixes = [fix for fault in named for fix in fault.fixes]
     return with_fixes(request.sentence, fixes) if fixes else None
 
@@ -331,7 +338,7 @@ def load_bundled(
     }
     english = card.prompt == CHAT_VERSION
     if english:
-        settings["reviser-certain"] = str(CERTAIN)
+        settings |= {"reviser-certain": str(CERTAIN), "reviser-read": str(READ)}
     return BundledReviser(model, codec, settings, batch_size, english)
 
 

@@ -98,6 +98,8 @@ class Complaint:
         other: Whether it speaks of something that the sentence does not.
         quoted: What stands in quotation marks.
         fixes: The same as data; () where only a language model can tell what should change.
+        likely: The probability of the reading that the fixes are of; 1 where its wording names
+            them.
     """
 
     text: str
@@ -108,6 +110,7 @@ class Complaint:
     other: bool = False
     quoted: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    likely: float = 1.0
 
 
 class Label(StrEnum):

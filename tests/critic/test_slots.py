@@ -3,14 +3,17 @@
 import pytest
 
 from revise_captions.charts.claims.edits import with_fixes
-from revise_captions.critic.reading.slots import likely_fix, overreaches, readings
+from revise_captions.critic.reading.slots import LEAST, likely_fix, overreaches, readings
 
 SENTENCE = "Two men in brown coats walk a small dog along the river."
 
 
 def mended(text):
-    fix = likely_fix(text, SENTENCE)
-    return SENTENCE if fix is None or not fix.certain else with_fixes(SENTENCE, [fix])
+    found = likely_fix(text, SENTENCE)
+    if found is None or not found.fix.certain:
+        return SENTENCE
+    assert LEAST <= found.likely <= 1
+    return with_fixes(SENTENCE, [found.fix])
 
 
 @pytest.mark.parametrize(
@@ -47,10 +50,10 @@ def test_a_rationale_that_names_no_right_words_gives_none(text):
 def test_no_noun_is_put_for_a_preposition():
     sentence = "The picture shows four buds in a pond."
     fix = likely_fix("In the image, there is a nest instead of a bud.", sentence)
-    assert fix is None or fix.span.of(sentence) != "in"
+    assert fix is None or fix.fix.span.of(sentence) != "in"
     swapped = likely_fix("The caption says on, but it is under the table.", "A cat on the table.")
     assert swapped is not None
-    assert swapped.right == "under"
+    assert swapped.fix.right == "under"
 
 
 def test_what_is_wrong_stands_in_the_sentence_and_what_is_right_elsewhere():

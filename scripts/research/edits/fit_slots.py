@@ -154,7 +154,8 @@ def left_out(found: Sequence[NamedExample], folds: int) -> list[list[str]]:
         weights = fitted([one for one in found if _fold(one, folds) != fold])
         for one in found:
             if _fold(one, folds) == fold:
-                fix = slots.likely_fix(one.text, one.edit.sentence, weights)
+                likely = slots.likely_fix(one.text, one.edit.sentence, weights)
+                fix = likely.fix if likely else None
                 after = with_fixes(one.edit.sentence, [fix]) if fix and fix.certain else None
                 right = after is not None and _same(after, one.edit.right)
                 wrong = after is not None and not right
