@@ -15,7 +15,7 @@ from importlib.metadata import version
 import numpy as np
 from PIL.Image import Image
 
-from revise_captions.charts.ocr import Pixels, TextLine, faint_text, log_likelihoods
+from revise_captions.charts.ocr import Pixels, TextLine, faint_text
 from revise_captions.critic.by_image import ByImage
 from revise_captions.critic.charts.recent import TextSeen, read_text
 from revise_captions.critic.checkpoints import GOES_WITH
@@ -29,7 +29,7 @@ from revise_captions.critic.text.checks import (
     check,
 )
 from revise_captions.critic.text.quotes import Quote, quotes_in
-from revise_captions.critic.text.spotting import Odds, letter_odds
+from revise_captions.critic.text.spotting import Odds, letter_odds, log_likelihoods
 from revise_captions.records import Box, Evidence, Fix, Rationale, Span, Unscored, Verdict
 
 #: Changes whenever the same reading could give another answer.

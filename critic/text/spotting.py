@@ -7,6 +7,7 @@ a letter or two, is likely at some place; of one that is nowhere, most letters a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -33,6 +34,30 @@ def letter_odds(crop: Pixels) -> Odds:
     found = np.zeros((len(odds), len(LETTERS) + 2), dtype=np.float32)
     np.add.at(found.T, _columns(tuple(characters.items()), odds.shape[1]), odds.T)
     return np.log(np.maximum(found, _LEAST))
+
+
+def log_likelihoods(crop: Pixels, texts: Sequence[str]) -> list[float]:
+    """How likely the recognizer finds texts: log P(text | crop), summed over CTC's alignments
+    (Graves et al. 2006, section 4.1). -inf for a text with a character that it does not know.
+
+    Args:
+        crop: A line's (`TextLine.crop`).
+        texts: What might stand there.
+    """
+    import torch
+
+    odds, known = character_odds(crop)
+    steps = torch.from_numpy(np.log(np.maximum(odds, _LEAST))).double()[:, None]
+    found = []
+    for text in texts:
+        if not text or any(letter not in known for letter in text):
+            found.append(-math.inf)
+            continue
+        target = torch.tensor([[known[letter] for letter in text]])
+        lengths = torch.tensor([len(steps)]), torch.tensor([len(text)])
+        loss = torch.nn.functional.ctc_loss(steps, target, *lengths, reduction="sum")
+        found.append(-float(loss))
+    return found
 
 
 @lru_cache(1)

@@ -1,10 +1,44 @@
-"""The memory of this process: its peak, and what the C library keeps of it."""
+"""The memory of this process: its peak, what threads may take, what the C library keeps of it."""
 
 from __future__ import annotations
 
 import re
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+
+class SharedRoom:
+    """What threads share, such as memory: who finds no room waits for others to leave.
+
+    Args:
+        total: How much there is. What is larger gets all of it.
+
+    Attributes:
+        peak: The most that was taken at once.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total, self.peak = total, 0
+        self._taken = 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def taking(self, size: int) -> Iterator[None]:
+        """Waits for room for so much, and holds it."""
+        size = min(size, self.total)
+        with self._changed:
+            self._changed.wait_for(lambda: self._taken + size <= self.total)
+            self._taken += size
+            self.peak = max(self.peak, self._taken)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken -= size
+                self._changed.notify_all()
 
 
 def peak_memory() -> int:
