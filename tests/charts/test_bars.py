@@ -9,11 +9,11 @@ from PIL import Image, ImageDraw, ImageFont
 pytest.importorskip("rapidocr")
 
 from revise_captions.charts import Chart, read
+from revise_captions.charts.bars.rectangles import filled_rectangles
 from revise_captions.charts.canvas import prepare
 from revise_captions.charts.labels import label_band
 from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.read import read_lines
-from revise_captions.charts.shapes import bars
 from tests.support.drawn_charts import table, words
 
 DARK, PALE = "#1f4e79", "#e0a030"
@@ -78,8 +78,38 @@ def test_a_label_right_below_a_bar_does_not_lengthen_it():
     image, draw = canvas(200, 200)
     draw.rectangle((50, 20, 120, 99), fill=DARK)
     drawn = prepare(np.asarray(image), [words("2016", 60, 110, 24)])
-    (bar,) = bars(drawn, 1, (0, 0, 200, 103))
+    (bar,) = filled_rectangles(drawn, [1], (0, 0, 200, 103))
     assert bar.box == (50, 20, 121, 100)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bars_are_found_alike_wherever_they_stand(seed):
+    """Grid lines over them, numbers at their ends, and specks of their color, in a corner of the
+    image and in the middle of a large one."""
+    rng = np.random.default_rng(seed)
+    rows = [(int(60 + rng.integers(150)), int(rng.integers(6, 18))) for _ in range(6)]
+    specks = rng.integers(10, 240, (30, 2)).tolist()
+
+    def found(x: int, y: int, width: int, height: int) -> list[tuple[int, ...]]:
+        image, draw = canvas(width, height)
+        lines = []
+        for k, (end, thick) in enumerate(rows):
+            top = y + 20 + 36 * k
+            draw.rectangle((x + 40, top, x + end, top + thick), fill=DARK)
+            lines.append(words(str(end), x + end - 18, top + thick // 2, 14))
+            draw.text((x + end - 18, top - 4), str(end), fill="white")
+        for line in (70, 110, 150):
+            draw.rectangle((x + line, y + 10, x + line + 1, y + 236), fill="#b0b0b0")
+        for left, top in specks:
+            draw.point((x + left, y + top), fill=DARK)
+        drawn = prepare(np.asarray(image), lines)
+        dark = [drawn.hex(k) for k in range(len(drawn.palette))].index(DARK)
+        boxes = (bar.box for bar in filled_rectangles(drawn, [dark], (0, 0, width, height)))
+        return [(box[0] - x, box[1] - y, box[2] - x, box[3] - y) for box in boxes]
+
+    corner = found(0, 0, 250, 250)
+    assert len(corner) >= 4
+    assert found(900, 500, 1300, 900) == corner
 
 
 def test_stacks_on_an_axis_are_measured_though_a_rule_joins_their_feet():

@@ -9,9 +9,9 @@ from PIL import Image, ImageDraw
 pytest.importorskip("rapidocr")
 
 from revise_captions.charts.bars.bar_chart import BarRow, Frame, groups_of
+from revise_captions.charts.bars.rectangles import ChartBar
 from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.read import read_lines
-from revise_captions.charts.shapes import ChartBar
 
 COLORS = {"Good": "#2e7d6b", "Fair": "#e69138", "Bad": "#1b6ca8"}
 GROUPS = {"Republican/Lean Rep": (40, 25, 35), "Democrat/Lean Dem": (55, 15, 30)}

@@ -10,6 +10,7 @@ pytest.importorskip("rapidocr")
 
 from revise_captions.charts import Chart, read
 from revise_captions.charts.axis_labels import axis_labels
+from revise_captions.charts.bars.rectangles import filled_rectangles
 from revise_captions.charts.canvas import prepare
 from revise_captions.charts.gate import has_numbers, has_words, may_be_chart
 from revise_captions.charts.lines.curve_chart import Station, bends
@@ -17,7 +18,7 @@ from revise_captions.charts.numerals import Numeral
 from revise_captions.charts.ocr import TextLine, TextWord, _is_noise, text_lines
 from revise_captions.charts.read import read_lines
 from revise_captions.charts.scales import fit
-from revise_captions.charts.shapes import Curve, bars, grid_rows
+from revise_captions.charts.shapes import Curve, grid_rows
 
 FONT = ImageFont.load_default(20)
 
@@ -203,7 +204,7 @@ def test_grid_lines_drawn_over_bars_do_not_cut_them():
         draw.rectangle((60, y, 600, y + 1), fill="#b0b0b0")
     drawn = prepare(np.asarray(image), ())
     blue = [drawn.hex(k) for k in range(len(drawn.palette))].index("#1f77b4")
-    found = bars(drawn, blue, (0, 0, 640, 480))
+    found = filled_rectangles(drawn, [blue], (0, 0, 640, 480))
     assert [bar.box for bar in found] == [
         (100 + 150 * k, top, 200 + 150 * k, 400) for k, top in enumerate(tops)
     ]
@@ -216,7 +217,7 @@ def test_bars_side_by_side_with_a_pale_gap_stay_apart():
         draw.rectangle((100, 137 + 40 * k, end, 139 + 40 * k), fill="#c0d6e8")
     drawn = prepare(np.asarray(image), ())
     blue = [drawn.hex(k) for k in range(len(drawn.palette))].index("#1f77b4")
-    assert len(bars(drawn, blue, (0, 0, 640, 480))) == 3
+    assert len(filled_rectangles(drawn, [blue], (0, 0, 640, 480))) == 3
 
 
 def test_the_background_is_at_the_edges_even_if_marks_fill_the_image():

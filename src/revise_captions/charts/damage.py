@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revise_captions.charts.chart import Chart, ChartMark
-from revise_captions.charts.gate import share_of_four_colors
+from revise_captions.charts.gate import packed, share_of_four_colors
 from revise_captions.charts.ocr import Pixels
 
 #: A photograph's four most frequent colors have less than this share of it.
@@ -81,7 +81,9 @@ def _unmeasured(chart: Chart, reason: str) -> Chart:
 
 def _is_dithered(pixels: Pixels) -> bool:
     """Whether many pixels differ from their four neighbors, which are alike."""
-    beside = (pixels[2:, 1:-1], pixels[1:-1, :-2], pixels[1:-1, 2:])
-    above = pixels[:-2, 1:-1]
-    alike = np.all([(one == above).all(axis=2) for one in beside], axis=0)
-    return bool((alike & (pixels[1:-1, 1:-1] != above).any(axis=2)).mean() >= _LONE)
+    one = packed(pixels)
+    above = one[:-2, 1:-1]
+    alike = one[2:, 1:-1] == above
+    for beside in (one[1:-1, :-2], one[1:-1, 2:]):
+        alike &= beside == above
+    return bool((alike & (one[1:-1, 1:-1] != above)).mean() >= _LONE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from revise_captions.charts.labels import letters
 from revise_captions.charts.numerals import parse
@@ -34,9 +35,15 @@ def may_be_chart(pixels: Pixels) -> bool:
     if min(pixels.shape[:2]) < 2:
         return False
     # rows and columns are left out, not averaged: equal neighbors stay equal
-    rows = pixels[:: max(1, height // _LOOK)]
-    equal = (rows[:, :-1] == rows[:, 1:]).all(axis=2).mean()
+    rows = packed(pixels[:: max(1, height // _LOOK)])
+    equal = (rows[:, :-1] == rows[:, 1:]).mean()
     return bool(equal >= FLAT or share_of_four_colors(pixels) >= FEW_COLORS)
+
+
+def packed(pixels: Pixels) -> NDArray[np.uint32]:
+    """The colors of an image as one number a pixel: uint32 (height, width)."""
+    red, green, blue = (pixels[..., k].astype(np.uint32) for k in range(3))
+    return np.asarray(red << 16 | green << 8 | blue, dtype=np.uint32)
 
 
 def share_of_four_colors(pixels: Pixels) -> float:

@@ -96,13 +96,12 @@ def _swatches(canvas: Canvas, color: int, height: float) -> list[tuple[int, Box]
 
     mask = (canvas.index == color).astype(np.uint8)
     _, _, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
-    found = []
-    for x, y, width, high, area in stats[1:]:
-        if (
-            0.25 * height <= high <= 1.6 * height
-            and 0.25 * height <= width <= 2.4 * height
-            and area >= 0.62 * width * high
-            and area >= 16
-        ) or (high <= 0.6 * height <= 0.6 * width <= 1.8 * height and area >= 0.5 * width):
-            found.append((color, (int(x), int(y), int(x + width), int(y + high))))
-    return found
+    _, _, width, high, area = stats[1:].T
+    filled = (0.25 * height <= high) & (high <= 1.6 * height) & (area >= 0.62 * width * high)
+    filled &= (0.25 * height <= width) & (width <= 2.4 * height) & (area >= 16)
+    flat = (high <= 0.6 * height) & (0.6 * height <= 0.6 * width) & (0.6 * width <= 1.8 * height)
+    flat &= area >= 0.5 * width
+    return [
+        (color, (x, y, x + wide, y + tall))
+        for x, y, wide, tall, _ in stats[1:][filled | flat].tolist()
+    ]

@@ -12,6 +12,7 @@ from revise_captions.charts import labels, legends, scales, shapes
 from revise_captions.charts.axis_labels import axis_labels
 from revise_captions.charts.bars import bar_chart
 from revise_captions.charts.bars.printed_bars import bars_chart, printed_bars
+from revise_captions.charts.bars.rectangles import ChartBar, filled_rectangles
 from revise_captions.charts.canvas import Canvas, prepare, without_panel
 from revise_captions.charts.chart import Box, Chart
 from revise_captions.charts.damage import damage, without_guesses
@@ -248,7 +249,7 @@ def _weight(canvas: Canvas, region: Box) -> int:
 def _bars_on_axis(canvas: Canvas, plot: _Plot, horizontal: bool) -> Chart | None:
     colors = shapes.mark_colors(canvas, plot.region, _texts(canvas))
     frame = bar_chart.Frame(horizontal)
-    every = [bar for color in colors for bar in shapes.bars(canvas, color, plot.region)]
+    every = filled_rectangles(canvas, colors, plot.region)
     plot = _on_feet(canvas, frame, plot, every)
     slack = 3 + 0.2 * canvas.text_height
     found = bar_chart.stacked_on(frame, every, lambda bar: _stands(frame, bar, plot, slack))
@@ -273,7 +274,7 @@ def _bars_on_axis(canvas: Canvas, plot: _Plot, horizontal: bool) -> Chart | None
 
 
 def _on_feet(
-    canvas: Canvas, frame: bar_chart.Frame, plot: _Plot, every: Sequence[shapes.ChartBar]
+    canvas: Canvas, frame: bar_chart.Frame, plot: _Plot, every: Sequence[ChartBar]
 ) -> _Plot:
     """The plot with its scale moved to where most bars begin, if labels are a little off."""
     starts = [abs(frame.along(bar.box)[0]) for bar in every]
@@ -297,7 +298,7 @@ def _lacks_dates(canvas: Canvas, rows: int, base: float) -> bool:
     return len(dates) >= 3 and rows < 0.5 * len(dates)
 
 
-def _stands(frame: bar_chart.Frame, bar: shapes.ChartBar, plot: _Plot, slack: float) -> bool:
+def _stands(frame: bar_chart.Frame, bar: ChartBar, plot: _Plot, slack: float) -> bool:
     """Whether a bar touches the axis, rather than being a part of a curve."""
     along = frame.along(bar.box)
     base = plot.base if frame.horizontal else -plot.base

@@ -1,4 +1,4 @@
-"""Marks as shapes of one color in a part of the image: bars, areas and lines."""
+"""Marks as shapes of one color in a part of the image: areas and lines; what is a mark at all."""
 
 from __future__ import annotations
 
@@ -13,20 +13,12 @@ from revise_captions.charts.chart import Box
 
 Mask = NDArray[np.bool_]
 
-#: A bar fills this share of its bounding box, printed numbers in it included.
-_FILLED = 0.88
 #: A row or column of pixels of which a color has this share is a grid line or frame.
 _FULL = 0.55
 #: A grid line behind bars shows at least this share of itself.
 _CROSSING = 0.3
 #: Grid lines are gray: their red, green and blue differ by no more than this.
-_GRAY = 24
-#: A grid line that is drawn over bars, its pale edges included, is no thicker than so many pixels.
-_CUT = 4
-#: Between bars, so many pixels of its row are seen, and this share of them is drawn.
-_BESIDE, _CROSSED = 4, 0.6
-#: Grid lines and numbers leave so much of a bar's box in its color.
-_OWN = 0.4
+GRAY = 24
 #: Pieces of a curve's color that are smaller than this share of the largest are no part of it.
 _SPECK = 0.03
 #: A curve has pixels in this share of the columns that it spans, or else they are dots or letters.
@@ -38,38 +30,8 @@ _DEEP = 0.12
 #: An area's foot may be so far from the axis, as a share of the height of the plot; from so far on
 #: it floats.
 _SLACK, _FLOATS = 0.05, 0.08
-#: The box of a number is higher than its digits by so many pixels above and below.
-_INSET = 2
 #: No grid line is thicker, as a share of the image's longer side.
 _THICK = 0.008
-
-
-@dataclass(frozen=True, slots=True)
-class ChartBar:
-    """A filled rectangle.
-
-    Attributes:
-        box: Where it is.
-        color: Its index in the canvas's palette.
-    """
-
-    box: Box
-    color: int
-
-    @property
-    def width(self) -> int:
-        """In pixels."""
-        return self.box[2] - self.box[0]
-
-    @property
-    def height(self) -> int:
-        """In pixels."""
-        return self.box[3] - self.box[1]
-
-    @property
-    def center(self) -> tuple[float, float]:
-        """(x, y)."""
-        return (self.box[0] + self.box[2]) / 2, (self.box[1] + self.box[3]) / 2
 
 
 def color_mask(canvas: Canvas, color: int, region: Box) -> Mask:
@@ -80,7 +42,7 @@ def color_mask(canvas: Canvas, color: int, region: Box) -> Mask:
 
 def without_grid(mask: Mask, canvas: Canvas, color: int) -> Mask:
     """A gray color's mask without thin rows and columns that cross most of it."""
-    if np.ptp(canvas.palette[color]) > _GRAY:
+    if np.ptp(canvas.palette[color]) > GRAY:
         return mask.copy()
     thick = max(4, int(_THICK * max(canvas.width, canvas.height)))
     kept = mask.copy()
@@ -117,7 +79,7 @@ def grid_rows(canvas: Canvas, region: Box) -> list[float]:
     background = background_color(canvas, region)
     found = []
     for color in range(len(canvas.palette)):
-        if color == background or np.ptp(canvas.palette[color]) > _GRAY:
+        if color == background or np.ptp(canvas.palette[color]) > GRAY:
             continue
         mask = part == color
         columns = np.flatnonzero(mask.any(axis=0))
@@ -132,115 +94,6 @@ def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Half-open ranges in which flags are set."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
-
-
-def bars(
-    canvas: Canvas, color: int, region: Box, least: int = 3, crossed: bool = True
-) -> list[ChartBar]:
-    """The filled rectangles of a color, by their bounding boxes.
-
-    Args:
-        canvas: The image.
-        color: Index in its palette.
-        region: Where to look.
-        least: The shorter side of a bar, in pixels.
-        crossed: Whether grid lines may be drawn over bars.
-    """
-    import cv2
-
-    plain = color_mask(canvas, color, region)
-    mask = _behind_numbers(plain, canvas, region)
-    if crossed:
-        mask |= _mended(plain, canvas, region)
-    whole = _rectangles(mask, plain, least)
-    # an axis in a shade of the bars joins them
-    kernel = np.ones((_CUT, _CUT), dtype=np.uint8)
-    thick = np.asarray(cv2.morphologyEx(mask, cv2.MORPH_OPEN, kernel), dtype=np.uint8)
-    apart = _rectangles(thick, plain, least) if thick.any() else []
-    boxes = whole + [box for box in apart if not any(_overlap(box, other) for other in whole)]
-    found = [
-        ChartBar((x0 + region[0], y0 + region[1], x1 + region[0], y1 + region[1]), color)
-        for x0, y0, x1, y1 in boxes
-    ]
-    return sorted(found, key=lambda bar: (bar.box[1], bar.box[0]))
-
-
-def _rectangles(mask: NDArray[np.uint8], plain: Mask, least: int) -> list[Box]:
-    """The filled rectangles of a mask, of which enough have the color itself."""
-    import cv2
-
-    contours, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    found = []
-    for contour in contours:
-        x, y, width, height = cv2.boundingRect(contour)
-        if min(width, height) < least or width * height < 25:
-            continue
-        # a contour runs through the centers of pixels, which leaves out half a pixel all around
-        area = cv2.contourArea(contour) + width + height - 1
-        own = plain[y : y + height, x : x + width].mean()
-        if area >= _FILLED * width * height and own >= _OWN:
-            found.append((x, y, x + width, y + height))
-    return found
-
-
-def _overlap(box: Box, other: Box) -> bool:
-    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
-
-
-def _behind_numbers(mask: Mask, canvas: Canvas, region: Box) -> NDArray[np.uint8]:
-    """A color's mask without the gaps of numbers that are printed over bars and their ends."""
-    import cv2
-
-    x0, y0, x1, y1 = region
-    found = mask.astype(np.uint8)
-    for one in canvas.numerals:
-        left, top, right, bottom = (c - (x0, y0)[k % 2] for k, c in enumerate(one.box))
-        if right <= 0 or left >= x1 - x0 or bottom <= 0 or top >= y1 - y0:
-            continue
-        size = max(bottom - top, right - left) | 1
-        first, start = max(0, top - size), max(0, left - size)
-        around = mask[first : bottom + size, start : right + size].astype(np.uint8)
-        rows = slice(top + _INSET - first, bottom - _INSET - first)
-        columns = slice(left - start, right - start)
-        # what has this color in the box alone is the number itself
-        if around.sum() <= 1.2 * around[max(0, top - first) : bottom - first, columns].sum():
-            continue
-        # across rows only, so that the gap between two segments stays
-        kernel = np.ones((size, 1), dtype=np.uint8)
-        padded = np.pad(around, size)
-        closed = np.asarray(cv2.morphologyEx(padded, cv2.MORPH_CLOSE, kernel), dtype=np.uint8)
-        closed = closed[size:-size, size:-size]
-        around[rows, columns] |= closed[rows, columns]
-        found[first : bottom + size, start : right + size] |= around
-    return found
-
-
-def _mended(mask: Mask, canvas: Canvas, region: Box) -> NDArray[np.uint8]:
-    """A color's mask without the gaps of grid lines that are drawn over bars."""
-    part = canvas.index[region[1] : region[3], region[0] : region[2]]
-    others = int(np.bincount(part[~mask & (part >= 0)], minlength=1).argmax())
-    empty = (part == 0) | (part == others)
-    grays = np.append(np.ptp(canvas.palette, axis=1) <= _GRAY, False)
-    lines = grays[part] & ~empty & ~mask
-    rows = _gaps(mask, empty, lines)
-    columns = _gaps(mask.T, empty.T, lines.T).T
-    return (mask | rows | columns).astype(np.uint8)
-
-
-def _gaps(mask: Mask, empty: Mask, lines: Mask) -> Mask:
-    """Narrow gaps of rows in which gray lines run beside the mask, too, rather than background."""
-    import cv2
-
-    kernel = np.ones((_CUT + 1, 1), dtype=np.uint8)
-    closed = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, kernel).astype(np.bool_)
-    gaps = closed & ~mask & ~empty
-    columns = np.flatnonzero(mask.any(axis=0))
-    for row in np.flatnonzero(gaps.any(axis=1)):
-        inner = slice(columns[0], columns[-1] + 1)
-        ruled, bare = (int((one[row, inner] & ~closed[row, inner]).sum()) for one in (lines, empty))
-        if ruled < max(_BESIDE, _CROSSED * (ruled + bare)):
-            gaps[row] = False
-    return gaps
 
 
 @dataclass(frozen=True, slots=True)

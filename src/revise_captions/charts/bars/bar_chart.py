@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from revise_captions.charts.bars.rectangles import ChartBar
 from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import Box, ChartMark
 from revise_captions.charts.numerals import Numeral, parse
 from revise_captions.charts.scales import FittedScale
-from revise_captions.charts.shapes import ChartBar
 
 #: Pixels by which an end of a bar may be off.
 MEASURED = 1.0

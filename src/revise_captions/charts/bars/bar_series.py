@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from revise_captions.charts.bars.bar_chart import BarRow, Frame
+from revise_captions.charts.bars.rectangles import ChartBar
 from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import ChartMark, ChartSeries
-from revise_captions.charts.shapes import ChartBar
 
 
 def split_series(

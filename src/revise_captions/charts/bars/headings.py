@@ -7,10 +7,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from revise_captions.charts import labels
+from revise_captions.charts.bars.rectangles import ChartBar
 from revise_captions.charts.canvas import Canvas, inside
 from revise_captions.charts.chart import Box, ChartSeries
 from revise_captions.charts.ocr import TextLine, TextWord
-from revise_captions.charts.shapes import ChartBar
 
 #: Headings side by side have a gap between them that is wider than a space, in heights of text.
 _GAP = 0.7

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from revise_captions.charts import labels, legends, shapes
+from revise_captions.charts import labels, legends
 from revise_captions.charts.bars import bar_chart
 from revise_captions.charts.bars.bar_chart import BarRow, Frame
 from revise_captions.charts.bars.bar_series import repeated, split_series
@@ -19,11 +19,11 @@ from revise_captions.charts.bars.headings import (
     named_inside,
     renamed,
 )
+from revise_captions.charts.bars.rectangles import ChartBar, filled_rectangles
 from revise_captions.charts.canvas import Canvas, inside
 from revise_captions.charts.chart import Box, Chart, ChartAxis
 from revise_captions.charts.ocr import TextLine
 from revise_captions.charts.scales import FittedScale
-from revise_captions.charts.shapes import ChartBar
 
 #: Marks whose median length is less than this, in heights of text, are dashes.
 _SHORT = 0.35
@@ -45,13 +45,12 @@ def find_bars(canvas: Canvas, crossed: bool) -> list[ChartBar]:
     whole = (0, 0, canvas.width, canvas.height)
     height = canvas.text_height
     found = []
-    for color in range(1, len(canvas.palette)):
-        for bar in shapes.bars(canvas, color, whole, 2, crossed):
-            large = bar.width * bar.height > 0.4 * canvas.width * canvas.height
-            thin = max(bar.width, bar.height) < 0.5 * height or min(bar.width, bar.height) < 2
-            rule = min(bar.width, bar.height) <= 3 and max(bar.width, bar.height) > 4 * height
-            if not (large or thin or rule or _is_letter(canvas, bar)):
-                found.append(bar)
+    for bar in filled_rectangles(canvas, range(1, len(canvas.palette)), whole, 2, crossed):
+        large = bar.width * bar.height > 0.4 * canvas.width * canvas.height
+        thin = max(bar.width, bar.height) < 0.5 * height or min(bar.width, bar.height) < 2
+        rule = min(bar.width, bar.height) <= 3 and max(bar.width, bar.height) > 4 * height
+        if not (large or thin or rule or _is_letter(canvas, bar)):
+            found.append(bar)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from revise_captions.charts.chart import Chart
 from revise_captions.charts.claims.vocabulary import ABOUT, NARROWLY, OVER, UNDER
@@ -199,11 +200,11 @@ def labels_in(sentence: str, chart: Chart) -> list[NamedLabel]:
     """The categories and series that the sentence names, in order, longest first at a place."""
     names: dict[str, tuple[str, bool]] = {}
     for one in chart.series:
-        for form in _forms(one.name) if one.name else ():
-            _add(names, form, one.name, True)
+        for key in _keys(one.name) if one.name else ():
+            names.setdefault(key, (one.name, True))
         for mark in one.marks:
-            for form in _forms(mark.category):
-                _add(names, form, mark.category, False)
+            for key in _keys(mark.category):
+                names.setdefault(key, (mark.category, False))
     words = []
     for m in _WORD.finditer(sentence):
         folded = fold(m[0])
@@ -223,10 +224,10 @@ def labels_in(sentence: str, chart: Chart) -> list[NamedLabel]:
     return found or _by_head(words, names)
 
 
-def _add(names: dict[str, tuple[str, bool]], form: str, name: str, series: bool) -> None:
-    """A form of a name as OCR read it, with its words joined or not, and by its stems."""
-    names.setdefault(fold(form), (name, series))
-    names.setdefault(stemmed(form), (name, series))
+@lru_cache(4096)
+def _keys(label: str) -> tuple[str, ...]:
+    """The forms of a name as OCR read it, each with its words joined or not, and by its stems."""
+    return tuple(key for form in _forms(label) for key in (fold(form), stemmed(form)))
 
 
 def _is_denied(sentence: str, start: int, word: str, names: dict[str, tuple[str, bool]]) -> bool:
@@ -276,13 +277,19 @@ _COMMON = frozenset(("total", "other", "others", "all", "no", "in", "the", "of",
                      "good", "bad"))  # fmt: skip
 
 
+@lru_cache(4096)
+def _heads(name: str) -> tuple[str, ...]:
+    """The longer words of a label, folded, but numbers."""
+    words = (match[0] for match in _WORD.finditer(name))
+    return tuple(fold(word) for word in words if len(word) > 3 and not word.isdigit())
+
+
 def _by_head(words: Sequence[_Word], names: dict[str, tuple[str, bool]]) -> list[NamedLabel]:
     """Labels by a word that no other label has: "Heathrow" for "London Heathrow Airport"."""
     owners: dict[str, set[str]] = {}
     for key, (name, _) in names.items():
-        for match in _WORD.finditer(name):
-            if len(match[0]) > 3 and not match[0].isdigit():
-                owners.setdefault(fold(match[0]), set()).add(key)
+        for head in _heads(name):
+            owners.setdefault(head, set()).add(key)
     found: list[NamedLabel] = []
     for word in words:
         for form in (word.folded, word.folded.removesuffix("s"), f"{word.folded}s"):
