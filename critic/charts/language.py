@@ -141,7 +141,8 @@ class ChartLanguage:
         """Log-odds of Yes for each sentence of captions, to three decimals, within ±`LIMIT`.
 
         Only captions of which a sentence, or one before it, is new are computed, one at a time: one
-        keeps a core busy, and what padding costs, several at once do not save.
+        keeps a core busy, and what padding costs, several at once do not save. Those of one reading
+        follow each other, and it is encoded once for all of them.
         """
         prompts, _ = self._loaded
         rows: list[list[AskedRow]] = []
@@ -156,23 +157,40 @@ class ChartLanguage:
             for row in parts
             if not all(key in self._odds for key in row.keys)
         }
-        for (row,) in reported("judging captions", ([row] for row in new.values()), len(new)):
-            self._odds.update(zip(row.keys, self._computed(row), strict=True))
+        groups: dict[tuple[int, ...], list[AskedRow]] = {}
+        for row in new.values():
+            groups.setdefault(row.ids[: row.shared], []).append(row)
+        for group in reported("judging captions", groups.values(), len(new)):
+            for row, odds in zip(group, self._computed(group), strict=True):
+                self._odds.update(zip(row.keys, odds, strict=True))
         answers = [[self._odds[key] for row in parts for key in row.keys] for parts in rows]
         while len(self._odds) > KEPT:
             self._odds.popitem(last=False)
         return answers
 
-    def _computed(self, row: AskedRow) -> list[float]:
+    def _computed(self, rows: Sequence[AskedRow]) -> list[list[float]]:
+        """Answers on rows of one reading."""
         import torch
+        from transformers import DynamicCache
 
         prompts, model = self._loaded
+        head = model.lm_head.weight[list(prompts.answers)].float()
+        shared, known = 0, None
+        found = []
         with torch.inference_mode():
-            ids = torch.tensor([row.ids])
-            hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state[0]
-            head = model.lm_head.weight[list(prompts.answers)].float()
-            yes, no = (hidden[list(row.asks)].float() @ head.T).T
-        return [round(max(-LIMIT, min(LIMIT, odds)), 3) for odds in (yes - no).tolist()]
+            if len(rows) > 1:
+                shared, known = rows[0].shared, DynamicCache()
+                ids = torch.tensor([rows[0].ids[:shared]])
+                model.model(input_ids=ids, past_key_values=known, use_cache=True)
+            for row in rows:
+                ids = torch.tensor([row.ids[shared:]])
+                out = model.model(input_ids=ids, past_key_values=known, use_cache=shared > 0)
+                if known is not None:
+                    known.crop(shared - len(row.ids))
+                asks = [at - shared for at in row.asks]
+                yes, no = (out.last_hidden_state[0, asks].float() @ head.T).T
+                found.append((yes - no).tolist())
+        return [[round(max(-LIMIT, min(LIMIT, odds)), 3) for odds in one] for one in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,16 +201,19 @@ class AskedRow:
         ids: Token ids.
         asks: For each sentence the place in `ids` after which its answer would stand.
         keys: For each sentence a digest of all that its answer depends on.
+        shared: How many of the tokens are the reading's.
     """
 
     ids: tuple[int, ...]
     asks: tuple[int, ...]
     keys: tuple[bytes, ...]
+    shared: int
 
 
 def _row(reading: Sequence[int], packed: PackedSentences) -> AskedRow:
     asks = tuple(len(reading) + at for at in packed.asks)
-    return AskedRow((*reading, *packed.ids), asks, tuple(_prefixes(reading, packed)))
+    keys = tuple(_prefixes(reading, packed))
+    return AskedRow((*reading, *packed.ids), asks, keys, len(reading))
 
 
 def _prefixes(reading: Sequence[int], packed: PackedSentences) -> list[bytes]:

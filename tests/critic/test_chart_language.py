@@ -104,10 +104,25 @@ def test_captions_are_judged_together_as_each_alone(language):
     observer = SimpleNamespace(progress=lambda _, done, of: shown.append((done, of)))
     with observed_by(observer):
         together = language.log_odds(many)
-    assert shown == [(done, 4) for done in range(5)]
+    assert shown == [(0, 4), (3, 4), (4, 4)]
     for one, odds in zip(many, together, strict=True):
         language._odds.clear()
         assert odds == pytest.approx(language.log_odds([one])[0], abs=1e-4)
+
+
+def test_a_reading_is_encoded_once_for_all_of_its_captions(language):
+    """Of five captions of a chart, and one of another that comes between."""
+    tokens: list[int] = []
+    prompts, model = language._loaded
+    hook = model.model.register_forward_pre_hook(
+        lambda _, given, named: tokens.append(named["input_ids"].numel()), with_kwargs=True
+    )
+    many = [asked(f"It rose in {year}.", "They fell.") for year in range(2001, 2006)]
+    many.insert(2, asked("Cases rose.", charts=()))
+    language.log_odds(many)
+    hook.remove()
+    once = len(prompts.reading([CHART], LINES)) + len(prompts.reading([], LINES))
+    assert sum(tokens) == once + sum(len(prompts.caption(one.sentences).ids) for one in many)
 
 
 def test_what_did_not_change_is_not_asked_again(language, monkeypatch):
@@ -115,9 +130,9 @@ def test_what_did_not_change_is_not_asked_again(language, monkeypatch):
     calls: list[int] = []
     computed = ChartLanguage._computed
 
-    def counted(self, row):
-        calls.append(len(row.asks))
-        return computed(self, row)
+    def counted(self, rows):
+        calls.extend(len(row.asks) for row in rows)
+        return computed(self, rows)
 
     monkeypatch.setattr(ChartLanguage, "_computed", counted)
     caption = ["Cases rose.", "They fell.", "They rose."]
