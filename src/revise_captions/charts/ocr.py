@@ -34,7 +34,7 @@ _PARAMETERS = {
     "Rec.rec_batch_num": 1,
 }
 #: Pixels of all images that are in detectors at once, in all threads: 150 to 200 bytes each.
-_ROOM = SharedRoom(3_000_000)
+_ROOM = SharedRoom(2_400_000)
 #: RapidOCR reduces longer sides to the one, then enlarges shorter ones to the other.
 _LONGEST, _SHORTEST = 2000, 736
 #: What is put around an image to see it at half its size.
