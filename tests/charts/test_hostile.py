@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from revise_captions.charts import Chart, ChartMark, ChartSeries
-from revise_captions.charts.damage import without_guesses
+from revise_captions.charts.damage import damage, is_dithered, without_guesses
 from revise_captions.critic.charts.critic import ChartCritic
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.records import Unscored, Verdict
@@ -181,3 +181,41 @@ def test_printed_values_are_read_in_a_dithered_chart():
     assert kept == printed
     assert not gone.readable
     assert without_guesses(dots * 0, [guessed]) == (guessed,)
+
+
+def ruled(*sides: slice) -> np.ndarray:
+    """A page with five grid lines, two pixels each of 300, over parts of its width."""
+    pixels = np.full((300, 400, 3), 255, dtype=np.uint8)
+    for row in range(40, 290, 50):
+        for part in sides:
+            pixels[row : row + 2, part] = 120
+    return pixels
+
+
+def test_grid_lines_that_run_into_one_edge_are_cut_and_bars_from_edge_to_edge_are_not():
+    assert "cut off" in damage(ruled(slice(60, None)))
+    assert "cut off" in damage(ruled(slice(60, None)).transpose(1, 0, 2))
+    for whole in (slice(60, 380), slice(None)):
+        assert damage(ruled(whole)) == ""
+    # as text that is set flush
+    assert damage(ruled(slice(0, 300))) == ""
+
+
+def in_eight_colors(image: Image.Image) -> Image.Image:
+    palette = Image.new("P", (1, 1))
+    colors = [255 * (k >> part & 1) for k in range(8) for part in range(3)]
+    palette.putpalette(colors + [0] * (768 - len(colors)))
+    return image.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG)
+
+
+def test_shades_that_dots_or_two_colors_stand_for_are_seen():
+    def told(image: Image.Image) -> bool:
+        return is_dithered(np.asarray(image.convert("RGB")))
+
+    assert told(in_eight_colors(sales()))
+    assert told(sales().convert("1"))
+    assert told(sales().convert("L").point(lambda value: 255 * (value > 127)))
+    assert not told(sales())
+    assert not told(sales().quantize(8, dither=Image.Dither.NONE))
+    assert not told(photographed())
+    assert not told(Image.new("RGB", (60, 40), "white"))
