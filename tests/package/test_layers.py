@@ -191,6 +191,7 @@ def test_a_circle_is_found():
 
 #: Folders of more than 15 modules, each with why it is not two.
 CROWDED = {
+    "scripts/checks": "what is too heavy for the tests, one module a check",
     "critic": "what each critic shares: loading by name, cards, profiles, panels, prompts; the "
     "critics of more than a module have rooms of their own",
     "critic/charts": "one critic whole: what it sees of a chart and of a caption's structure, its "

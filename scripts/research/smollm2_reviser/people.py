@@ -42,8 +42,8 @@ _CONTEXT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Phrases:
-    """Phrases of all sentences by kind: "thing", "things", "place" with its preposition, "act"."""
+class PhrasesByKind:
+    """Phrases of all sentences: "thing", "things", "place" with its preposition, "act"."""
 
     by_kind: dict[str, list[str]]
 
@@ -82,13 +82,13 @@ def ruled(
             for edit in by_rule(source, text)]  # fmt: skip
 
 
-def phrases(docs: Sequence[Doc]) -> Phrases:
+def phrases(docs: Sequence[Doc]) -> PhrasesByKind:
     """What can be put in the place of another phrase of its kind."""
     found: dict[str, list[str]] = defaultdict(list)
     for doc in docs:
         for kind, start, end in places(doc):
             found[kind].append(_plain(doc[start:end].text, start))
-    return Phrases({kind: list(dict.fromkeys(texts)) for kind, texts in found.items()})
+    return PhrasesByKind({kind: list(dict.fromkeys(texts)) for kind, texts in found.items()})
 
 
 def places(doc: Doc) -> Iterator[tuple[str, int, int]]:
@@ -119,7 +119,7 @@ def _belongs(token: Token) -> bool:
 
 
 def swapped(
-    said: SourceSentence, doc: Doc, others: Phrases, rng: random.Random
+    said: SourceSentence, doc: Doc, others: PhrasesByKind, rng: random.Random
 ) -> PersonEdit | None:
     """The sentence with one of its phrases replaced by another sentence's."""
     found = list(places(doc))
