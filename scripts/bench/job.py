@@ -150,7 +150,7 @@ def watched(load: Callable[..., Any], name: str, watch: Stopwatch) -> Any:
 
     def loaded(*options: Any) -> Any:
         made = load(*options)
-        network = first_of(made)
+        network: Any = first_of(made)
         if isinstance(network, PanelReviser):
             network = next(iter(network.revisers.values()))
         for of_picture_book in ("own", "other", "small"):  # `bundled` routes by image and words

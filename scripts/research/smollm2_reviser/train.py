@@ -68,8 +68,8 @@ def read_edits(folder: Path, held: bool, every: int = 1) -> Edits:
     sentences = list(read_sentences(folder))[::every]
     long = [s for s in sentences if s.source != "factual_sg"]
     short = [s for s in sentences if s.source == "factual_sg"]
-    every = long + random.Random(0).sample(short, min(len(short), len(long)))
-    pairs = list(parsed(every))
+    chosen = long + random.Random(0).sample(short, min(len(short), len(long)))
+    pairs = list(parsed(chosen))
     words = count_words(doc for _, doc in pairs)
     return Edits([(s, d) for s, d in pairs if held_out(s.image) == held], words.part(held))
 
