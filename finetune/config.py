@@ -285,4 +285,4 @@ def expect_adapters(method: str) -> None:
     if method in ("lora", "qlora"):
         expect_libraries(f"--method {method}", "train", "peft")
     if method == "qlora":
-        expect_libraries("--method qlora", "qlora", "bitsandbytes")
+        expect_libraries("--method qlora", "qlora", "bitsandbytes", instead="take --method lora")

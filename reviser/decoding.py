@@ -56,7 +56,7 @@ def generate(
     settings: Callable[..., Any] = transformers.GenerationConfig
     write: Any = model.generate
 
-    def decoded(chosen: Sequence[tuple[Sequence[int], int]]) -> list[list[Decoded]]:
+    def decoded(chosen: Sequence[tuple[Sequence[int], int]]) -> list[list[Any]]:
         width = max(len(prompt) for prompt, _ in chosen)
         ids = torch.full((len(chosen), width), pad)
         mask = torch.zeros_like(ids)
@@ -89,7 +89,7 @@ def generate(
         rows = [_until(answer, eos) for answer in output[:, width:].tolist()]
         likely = torch.stack(steps, 1).exp().tolist() if steps else [None] * len(rows)
         answers = [
-            Decoded(ids[: chosen[k // beams][1]], None if of is None else min(of[: len(ids)]))
+            (ids[: chosen[k // beams][1]], None if of is None else min(of[: len(ids)]))
             for k, (ids, of) in enumerate(zip(rows, likely, strict=True))
         ]
         return [answers[k : k + beams] for k in range(0, len(answers), beams)]
@@ -99,7 +99,7 @@ def generate(
     name = str(model.name_or_path)
     found = in_batches(name, f"rewriting {beams}", asked, batch_size, decoded)
     back = dict(zip(order, found, strict=True))
-    return [back[i] for i in range(len(prompts))]
+    return [[Decoded(*answer) for answer in back[i]] for i in range(len(prompts))]
 
 
 def _until(ids: list[int], eos: Sequence[int]) -> list[int]:

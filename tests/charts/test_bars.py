@@ -138,6 +138,7 @@ def bars_on_axis(off: int, field: str | None = None) -> Chart:
             draw.rectangle((80, 400 - 3 * tick, 600, 402 - 3 * tick), fill="white")
         for x in (200, 350, 500):
             draw.rectangle((x, 60, x + 2, 400), fill="white")
+    draw.rectangle((80, 400, 600, 401), fill="black")
     lines = [words(str(tick), 30, 400 + off - 3 * tick) for tick in (0, 25, 50, 75, 100)]
     for k, (name, value) in enumerate({"Bern": 30, "Rome": 60, "Oslo": 45}.items()):
         draw.rectangle((120 + 150 * k, 400 - 3 * value, 180 + 150 * k, 399), fill="#a0522d")

@@ -182,7 +182,7 @@ def test_the_command_says_it_in_one_line(
 
 
 #: A call that loads a model; what has none needs no parsing.
-LOADS = re.compile(r"\.(?:from_pretrained|pipeline|from_config)\(")
+LOADING = re.compile(r"\.(?:from_pretrained|pipeline|from_config)\(")
 
 
 def test_every_load_goes_through_pretrained() -> None:
@@ -191,11 +191,11 @@ def test_every_load_goes_through_pretrained() -> None:
         f"{path.relative_to(ROOT)}: {ast.unparse(node.func)}"
         for folder in ("src", "critic", "reviser", "pipelines", "finetune", "datasets")
         for path in (ROOT / folder).rglob("*.py")
-        if LOADS.search(text := path.read_text(encoding="utf-8"))
+        if LOADING.search(text := path.read_text(encoding="utf-8"))
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and LOADS.fullmatch(f".{node.func.attr}(")
+        and LOADING.fullmatch(f".{node.func.attr}(")
     ]
     assert sorted(found) == [
         "src/revise_captions/pretrained.py: PeftModel.from_pretrained",

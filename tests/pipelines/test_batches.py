@@ -187,7 +187,7 @@ def test_a_reviser_s_batches_are_kept(tmp_path):
 
         device, name_or_path, calls = "cpu", "doubling", 0
 
-        def generate(self, input_ids, attention_mask, generation_config):
+        def generate(self, input_ids, attention_mask, generation_config, logits_processor):
             self.calls += 1
             return torch.cat([input_ids, input_ids, torch.full((len(input_ids), 1), 9)], dim=1)
 
@@ -195,7 +195,8 @@ def test_a_reviser_s_batches_are_kept(tmp_path):
 
     def decode(size: int = 2) -> list[list[list[int]]]:
         prompts = [[3, 4, 5], [6], [7, 8], [6]]
-        return generate(model, prompts, [8] * 4, pad=0, eos=[9], batch_size=size)  # type: ignore[arg-type]
+        found = generate(model, prompts, [8] * 4, pad=0, eos=[9], batch_size=size)  # type: ignore[arg-type]
+        return [[answer.ids for answer in own] for own in found]
 
     expected = decode()
     assert expected == [[[3, 4, 5, 9]], [[6, 9]], [[0, 7, 8, 9]], [[6, 9]]]

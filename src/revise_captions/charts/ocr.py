@@ -239,9 +239,9 @@ class _GivesBack:
     the largest of its images took."""
 
     def __init__(self, session: Any) -> None:
-        from onnxruntime import RunOptions
+        import onnxruntime
 
-        self._session, self._options = session, RunOptions()
+        self._session, self._options = session, onnxruntime.RunOptions()
         self._options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
 
     def run(self, outputs: Sequence[str], inputs: Mapping[str, Any]) -> Any:

@@ -71,16 +71,17 @@ def missing_libraries(*names: str) -> list[str]:
     return [name for name in names if find_spec(name) is None]
 
 
-def expect_libraries(what: str, extras: str, *names: str) -> None:
+def expect_libraries(what: str, extras: str, *names: str, instead: str = "") -> None:
     """Raises `UserError` where a library is missing: asked before what takes minutes.
 
     Args:
         what: What needs it, such as `--method lora`.
         extras: What brings it, as in `pip install 'revise-captions[train]'`.
         names: As in `import`.
+        instead: What does without, such as `take --method lora`.
     """
     if lacking := missing_libraries(*names):
-        hint = f"pip install 'revise-captions[{extras}]'"
+        hint = f"pip install 'revise-captions[{extras}]'" + (f", or {instead}" if instead else "")
         raise UserError(f"{what} needs the library {lacking[0]}, which is not installed", hint=hint)
 
 
