@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
+#: A prompt's token ids, and the most new tokens of its answer.
+Asked = tuple[Sequence[int], int]
+
+
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """One answer.
@@ -50,56 +54,63 @@ def generate(
     Returns:
         For each prompt its answers, best first.
     """
+    order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i]), i))
+    asked = [(tuple(prompts[i]), limits[i]) for i in order]
+
+    def decoded(chosen: Sequence[Asked]) -> list[list[tuple[list[int], float | None]]]:
+        return _decoded(model, chosen, pad, eos, beams)
+
+    name = str(model.name_or_path)
+    found = in_batches(name, f"rewriting {beams}", asked, batch_size, decoded)
+    back = dict(zip(order, found, strict=True))
+    return [[Decoded(*answer) for answer in back[i]] for i in range(len(prompts))]
+
+
+def _decoded(
+    model: PreTrainedModel, chosen: Sequence[Asked], pad: int, eos: Sequence[int], beams: int
+) -> list[list[tuple[list[int], float | None]]]:
+    """The fields of each prompt's answers, which a journal can keep as JSON."""
     import torch
     import transformers
 
     settings: Callable[..., Any] = transformers.GenerationConfig
     write: Any = model.generate
+    width = max(len(prompt) for prompt, _ in chosen)
+    ids = torch.full((len(chosen), width), pad)
+    mask = torch.zeros_like(ids)
+    for row, (prompt, _) in enumerate(chosen):
+        start = width - len(prompt)
+        ids[row, start:] = torch.tensor(prompt)
+        mask[row, start:] = 1
+    config = settings(
+        max_new_tokens=max(limit for _, limit in chosen),
+        do_sample=False,
+        num_beams=beams,
+        num_return_sequences=beams,
+        pad_token_id=pad,
+        eos_token_id=list(eos),
+        use_cache=True,
+    )
+    steps: list[torch.Tensor] = []
 
-    def decoded(chosen: Sequence[tuple[Sequence[int], int]]) -> list[list[Any]]:
-        width = max(len(prompt) for prompt, _ in chosen)
-        ids = torch.full((len(chosen), width), pad)
-        mask = torch.zeros_like(ids)
-        for row, (prompt, _) in enumerate(chosen):
-            start = width - len(prompt)
-            ids[row, start:] = torch.tensor(prompt)
-            mask[row, start:] = 1
-        config = settings(
-            max_new_tokens=max(limit for _, limit in chosen),
-            do_sample=False,
-            num_beams=beams,
-            num_return_sequences=beams,
-            pad_token_id=pad,
-            eos_token_id=list(eos),
-            use_cache=True,
+    def watch(_: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        steps.append(scores.float().log_softmax(-1).amax(-1))  # the greedy token's
+        return scores
+
+    with torch.inference_mode():
+        output = write(
+            input_ids=ids.to(model.device),
+            attention_mask=mask.to(model.device),
+            generation_config=config,
+            logits_processor=[watch] if beams == 1 else [],
         )
-        steps: list[torch.Tensor] = []
-
-        def watch(_: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-            steps.append(scores.float().log_softmax(-1).amax(-1))  # the greedy token's
-            return scores
-
-        with torch.inference_mode():
-            output = write(
-                input_ids=ids.to(model.device),
-                attention_mask=mask.to(model.device),
-                generation_config=config,
-                logits_processor=[watch] if beams == 1 else [],
-            )
-        rows = [_until(answer, eos) for answer in output[:, width:].tolist()]
-        likely = torch.stack(steps, 1).exp().tolist() if steps else [None] * len(rows)
-        answers = [
-            (ids[: chosen[k // beams][1]], None if of is None else min(of[: len(ids)]))
-            for k, (ids, of) in enumerate(zip(rows, likely, strict=True))
-        ]
-        return [answers[k : k + beams] for k in range(0, len(answers), beams)]
-
-    order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i]), i))
-    asked = [(tuple(prompts[i]), limits[i]) for i in order]
-    name = str(model.name_or_path)
-    found = in_batches(name, f"rewriting {beams}", asked, batch_size, decoded)
-    back = dict(zip(order, found, strict=True))
-    return [[Decoded(*answer) for answer in back[i]] for i in range(len(prompts))]
+    rows = [_until(answer, eos) for answer in output[:, width:].tolist()]
+    likely = torch.stack(steps, 1).exp().tolist() if steps else [None] * len(rows)
+    answers = [
+        (ids[: chosen[k // beams][1]], None if of is None else min(of[: len(ids)]))
+        for k, (ids, of) in enumerate(zip(rows, likely, strict=True))
+    ]
+    return [answers[k : k + beams] for k in range(0, len(answers), beams)]
 
 
 def _until(ids: list[int], eos: Sequence[int]) -> list[int]:

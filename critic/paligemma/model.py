@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 ATTENTION = "caption_tree"
 PLAIN_ATTENTION = "caption_tree_plain"
-#: Devices whose fast kernels of masked attention know heads that share keys. CUDA's do not: left
-#: to itself, PyTorch would take one there that keeps all weights, in float32.
+#: Devices where PyTorch is left to share keys among heads; elsewhere they are repeated, as
+#: transformers' own attention does under a mask.
 SHARES_KEYS = ("cpu",)
 #: The bundled shape; every value can be overridden by name in `new_model`.
 SHAPE = {

@@ -74,24 +74,6 @@ FRAME = _META | frozenset(
     "mentioned match matches kind all perhaps likely most probably seems appears believe tell "
     "far".split()
 )
-#: Words for not being there.
-_ABSENT = frozenset(("exist", "present", "anywhere", "found", "cannot"))
-_PRESENCE = re.compile(
-    r"\bno\s+(?!basis|evidence|hint)\w|\b(?:none|any)\b|\bcannot\s+be\s+(?:seen|found)\b"
-    r"|\bnot\s+(?:exist|present|visible|show|see)\b|\b(?:invented|made\s+up|hallucination)\b",
-    re.IGNORECASE,
-)
-_TAKES_OUT = re.compile(
-    r"\b(?:not?|none|nothing|nobody|never|neither|cannot|whether|wrong|incorrect|false|unsupported|"
-    r"speculation|hallucinat\w+|invent\w+|made\s+up|strike|remove|delete|drop|instead|rather|but|while|"
-    r"mistake\w*|although|whereas)\b|n['’]t|->",
-    re.IGNORECASE,
-)
-_OF_A_CLAIM = re.compile(
-    r"\b(?:whether|supports?|calling)\b|\b(?:shows?|tell|evidence|hint)\b[^,;]*\bthat\b",
-    re.IGNORECASE,
-)
-_IN_MARKS = re.compile(r"[\"“«`‘]([^\"“”«»`‘’]+)[\"”»`’]")
 _OPENING = re.compile(r"^(?!correct:)[^,:]*?(?:[,:]|\b(?:since|because))\s+(?=\S)", re.IGNORECASE)
 _POINTS = re.compile(
     r"\b(?:this|these|that|those|text|lettering|persons?|people|individuals?|wom[ae]n|m[ae]n|"
@@ -123,17 +105,7 @@ def read_faults(rationale: str, sentence: str, *, apart: bool = True) -> tuple[C
 
 def fault_of(text: str, sentence: str) -> Complaint:
     """One fault, from what is said of it."""
-    claim, said = said_wrong(text, sentence), known_keys(sentence)
-    new = {word for word, keys in content_keys(claim) if not keys & said}
-    return Complaint(
-        text,
-        claim,
-        denies=bool(_TAKES_OUT.search(claim)),
-        absent=bool(_PRESENCE.search(claim)) and not _OF_A_CLAIM.search(claim),
-        denied=tuple(denied(text).values()),
-        other=bool(new - FRAME - _ABSENT),
-        quoted=tuple(_IN_MARKS.findall(text)),
-    )
+    return Complaint(text, said_wrong(text, sentence), denied=tuple(denied(text).values()))
 
 
 def faults(rationale: str, sentence: str) -> list[str]:

@@ -42,7 +42,7 @@ CARD = "reviser.json"
 #: book and captions of photographs lie on either side.
 KNOWN = 0.75
 #: A reading of a rationale that is less likely is only taken where the model writes nothing. Both
-#: were chosen on the half of strangers' edits that is not reported.
+#: were chosen on the half of strangers' edits that is not reported, the first on drawn faults, too.
 READ = 0.9
 #: A token of an English rewrite that is less likely makes it a guess, which is not written.
 CERTAIN = 0.7

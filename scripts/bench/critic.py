@@ -69,10 +69,12 @@ class Question:
 class PlainLoop:
     """The loop of transformers' documentation, one sentence at a time."""
 
-    def __init__(self, folder: Path, dtype: torch.dtype, yes: int, no: int) -> None:
+    def __init__(
+        self, folder: Path, dtype: torch.dtype, yes: int, no: int, device: str = "cpu"
+    ) -> None:
         self.processor = AutoProcessor.from_pretrained(folder)
         model = PaliGemmaForConditionalGeneration.from_pretrained(folder, dtype=dtype)
-        self.model, self.answers = model.eval(), [yes, no]
+        self.model, self.answers = model.to(device).eval(), [yes, no]
 
     @torch.inference_mode()
     def judge(self, questions: Sequence[Question]) -> list[float]:
@@ -80,11 +82,12 @@ class PlainLoop:
 
     def _one(self, question: Question) -> float:
         given = self.processor(images=question.image, text=question.text, return_tensors="pt")
+        ids, device = question.ids.to(self.model.device), self.model.device
         out = self.model.generate(
-            input_ids=question.ids,
-            attention_mask=torch.ones_like(question.ids),
-            token_type_ids=question.types,
-            pixel_values=given["pixel_values"].to(self.model.device, self.model.dtype),
+            input_ids=ids,
+            attention_mask=torch.ones_like(ids),
+            token_type_ids=question.types.to(device),
+            pixel_values=given["pixel_values"].to(device, self.model.dtype),
             max_new_tokens=1,
             do_sample=False,
             output_scores=True,

@@ -32,8 +32,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry
 from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
 
 from revise_captions.critic.checkpoints import CriticCard
@@ -57,6 +55,7 @@ from revise_captions.finetune.optim.optimizer import FlatOptimizer
 from revise_captions.finetune.presets import PRESETS
 from revise_captions.process_memory import keep_freed_memory
 from scripts.bench.critic import hardware
+from scripts.bench.operations import Operations, wait
 from scripts.bench.packing import captions
 from scripts.bench.token_cost import token_cost
 from scripts.research.frame import blocks as markdown
@@ -95,12 +94,6 @@ def build(
     return model.eval()
 
 
-def wait(device: str) -> None:
-    """For what the device has been asked to do."""
-    if device.startswith("cuda"):
-        torch.cuda.synchronize()
-
-
 def matrix_rate(device: str, dtype: torch.dtype) -> float:
     """Operations per second of one large matrix product: the best of ten."""
     n = 8192 if device == "cuda" else 2048
@@ -113,35 +106,6 @@ def matrix_rate(device: str, dtype: torch.dtype) -> float:
         wait(device)
         times.append(time.perf_counter() - began)
     return 2 * n**3 / min(times)
-
-
-class Operations(TorchDispatchMode):
-    """Counts floating point operations, and names the kernels of attention that are called.
-
-    As `FlopCounterMode` does, which also follows modules, and so keeps every activation of a pass
-    with checkpointing.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.count, self.kernels = 0, set[str]()
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
-    ) -> Any:
-        kwargs = kwargs or {}
-        name = str(getattr(func, "__name__", "")).split(".")[0]
-        if name.startswith("_scaled_dot_product"):
-            self.kernels.add(name.removeprefix("_scaled_dot_product_"))
-        count = flop_registry.get(func._overloadpacket)
-        if count is None and func is not torch.ops.prim.device.default:
-            with self:  # what an operation is made of may be counted
-                made = func.decompose(*args, **kwargs)
-            if made is not NotImplemented:
-                return made
-        out = func(*args, **kwargs)
-        self.count += int(count(*args, **kwargs, out_val=out)) if count else 0
-        return out
 
 
 @dataclass(frozen=True, slots=True)

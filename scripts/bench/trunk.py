@@ -28,6 +28,7 @@ from revise_captions.command_line.printing import echo
 from revise_captions.engines.transformers.inputs import EncodedPrompt, collate
 from revise_captions.engines.transformers.token_tree import grow, tree_inputs
 from revise_captions.process_memory import peak_memory
+from scripts.bench.operations import wait
 from scripts.research.frame import blocks as markdown
 
 #: Tokens of a sentence, and of the question and the chat format around it.
@@ -59,14 +60,6 @@ def model_of(shape: Shape) -> Any:
     )  # fmt: skip
     with torch.device(shape.device):
         return LlamaForCausalLM(config).eval().to(getattr(torch, shape.dtype))
-
-
-def wait(model: Any) -> None:
-    """For what a GPU has been asked to do."""
-    import torch
-
-    if model.device.type == "cuda":
-        torch.cuda.synchronize()
 
 
 def placed(inputs: Mapping[str, Any], model: Any) -> dict[str, Any]:
@@ -116,11 +109,11 @@ def measure(image: int, sentences: int, captions: int, rounds: int, shape: Shape
     times: dict[bool, list[float]] = {True: [], False: []}
     for _ in range(rounds):
         for shared in (False, True):
-            wait(model)
+            wait(model.device.type)
             began = time.perf_counter()
             for rows in every:
                 run(model, rows, shared)
-            wait(model)
+            wait(model.device.type)
             times[shared].append((time.perf_counter() - began) / captions)
     slow, fast = (statistics.median(times[shared]) for shared in (False, True))
     ratio, speed = plain / packed, slow / fast

@@ -33,7 +33,8 @@ from revise_captions.engines.model_spec import Placement
 from revise_captions.records import Rationale, Verdict
 from revise_captions.reviser.load import load_reviser
 from revise_captions.reviser.protocol import RewriteRequest
-from scripts.bench.critic import PlainLoop, Question, hardware, questions_of, timed
+from scripts.bench.critic import PlainLoop, hardware, questions_of, timed
+from scripts.bench.operations import wait
 from scripts.research.frame.held_out import held_out
 
 Wrong = Sequence[tuple[int, int]]
@@ -59,12 +60,6 @@ def load(device: str, dtype: str, packed: bool) -> Any:
     return load_paligemma(
         "bundled", CriticOptions(Placement(device=device, dtype=dtype), packed=packed)
     )
-
-
-def wait(device: str) -> None:
-    """For what the device has been asked to do."""
-    if device.startswith("cuda"):
-        torch.cuda.synchronize()
 
 
 def answers(
@@ -120,28 +115,13 @@ def differences(ours: Answers, reference: Answers) -> dict[str, Any]:
     }
 
 
-class PlainLoopThere(PlainLoop):
-    """`PlainLoop` on a device."""
-
-    def __init__(self, device: str, dtype: str, critic: Any) -> None:
-        folder = find_checkpoint("bundled")
-        super().__init__(folder, getattr(torch, dtype), critic.tokenizer.yes, critic.tokenizer.no)
-        self.model = self.model.to(device)
-
-    def judge(self, questions: Sequence[Question]) -> list[float]:
-        device = self.model.device
-        moved = [
-            Question(one.image, one.text, one.ids.to(device), one.types.to(device))
-            for one in questions
-        ]
-        return super().judge(moved)
-
-
 def speed(
     critic: Any, device: str, dtype: str, asked: Sequence[JudgeRequest], repeats: int
 ) -> dict[str, Any]:
     """Sentences a second, and of the plain loop, in turn, after a pass of each to warm up."""
-    plain, questions = PlainLoopThere(device, dtype, critic), questions_of(critic, asked)
+    ends = critic.tokenizer.yes, critic.tokenizer.no
+    plain = PlainLoop(find_checkpoint("bundled"), getattr(torch, dtype), *ends, device=device)
+    questions = questions_of(critic, asked)
 
     def judge() -> None:
         critic.forget()

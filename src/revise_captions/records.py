@@ -92,11 +92,7 @@ class Complaint:
         text: What is said of it: for a language model.
         claim: The same without what it praises and what leads up to it; a change of words that it
             does not have has no reason.
-        denies: Whether it says that something is not so.
-        absent: Whether it says of a thing that it is not there, rather than how it is.
         denied: The content words that it says are not there.
-        other: Whether it speaks of something that the sentence does not.
-        quoted: What stands in quotation marks.
         fixes: The same as data; () where only a language model can tell what should change.
         likely: The probability of the reading that the fixes are of; 1 where its wording names
             them.
@@ -104,11 +100,7 @@ class Complaint:
 
     text: str
     claim: str
-    denies: bool = True
-    absent: bool = False
     denied: tuple[str, ...] = ()
-    other: bool = False
-    quoted: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
     likely: float = 1.0
 

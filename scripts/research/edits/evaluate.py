@@ -24,7 +24,6 @@ import click
 import jsonlines
 
 from revise_captions.command_line.printing import echo
-from revise_captions.critic.reading.rationale import read, with_named_fixes
 from revise_captions.engines.model_spec import Placement
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.load import load_reviser
@@ -33,7 +32,7 @@ from scripts.research.edits import strangers
 from scripts.research.edits.sets import DATA as WORDINGS
 from scripts.research.edits.sets import PersonEdit, read_edits
 from scripts.research.frame.figures import rows_as_table, share_of_hits, spread
-from scripts.research.smollm2_reviser.evaluate import kept_remainder
+from scripts.research.smollm2_reviser.evaluate import as_a_job_asks, kept_remainder
 
 STYLES = ("not", "wordings", "statement")
 
@@ -82,9 +81,7 @@ def judged(edit: PersonEdit, request: RewriteRequest, style: str, text: str | No
 
 def asked(edit: PersonEdit, rationale: str) -> RewriteRequest:
     """The request as the job makes it: the fixes that the rationale names go along."""
-    fixes = with_named_fixes(rationale, edit.sentence).fixes
-    faults = read(rationale, edit.sentence)
-    return RewriteRequest("", edit.sentence, rationale, fixes=fixes, faults=faults)
+    return as_a_job_asks(RewriteRequest("", edit.sentence, rationale))
 
 
 @dataclass(frozen=True, slots=True)

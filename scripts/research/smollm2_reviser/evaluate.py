@@ -135,8 +135,8 @@ def held_out_examples(data: Path, each: int, seed: str) -> list[EditExample]:
     raise AssertionError("the stream has no end")
 
 
-def asked(request: RewriteRequest) -> RewriteRequest:
-    """As a job asks: with what is read in the rationale."""
+def as_a_job_asks(request: RewriteRequest) -> RewriteRequest:
+    """With what is read in the rationale."""
     said = request.rationale, request.sentence
     return replace(request, fixes=with_named_fixes(*said).fixes, faults=read(*said))
 
@@ -191,7 +191,7 @@ def main(
 ) -> None:  # fmt: skip
     examples = held_out_examples(data, each, seed)
     random.Random(0).shuffle(examples)
-    requests = [asked(example.request) for example in examples]
+    requests = [as_a_job_asks(example.request) for example in examples]
     lines = ["| reviser | edits | right | remainder kept | unsupported words |"]
     lines.append("| --- | --- | --- | --- | --- |")
     rows = []

@@ -13,7 +13,6 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,13 +38,6 @@ STYLES = {"named": 0.45, "truth": 0.2, "elsewise": 0.25, "only": 0.1}
 _MEASURED = 60
 _LONGEST_PHRASE = 7
 _CONTEXT = 200
-
-
-@dataclass(frozen=True, slots=True)
-class PhrasesByKind:
-    """Phrases of all sentences: "thing", "things", "place" with its preposition, "act"."""
-
-    by_kind: dict[str, list[str]]
 
 
 def measured_sources(folder: Path) -> set[str]:
@@ -82,13 +74,14 @@ def ruled(
             for edit in by_rule(source, text)]  # fmt: skip
 
 
-def phrases(docs: Sequence[Doc]) -> PhrasesByKind:
-    """What can be put in the place of another phrase of its kind."""
+def phrases(docs: Sequence[Doc]) -> dict[str, list[str]]:
+    """What can be put in the place of another phrase of its kind: "thing", "things", "place" with
+    its preposition, "act"."""
     found: dict[str, list[str]] = defaultdict(list)
     for doc in docs:
         for kind, start, end in places(doc):
             found[kind].append(_plain(doc[start:end].text, start))
-    return PhrasesByKind({kind: list(dict.fromkeys(texts)) for kind, texts in found.items()})
+    return {kind: list(dict.fromkeys(texts)) for kind, texts in found.items()}
 
 
 def places(doc: Doc) -> Iterator[tuple[str, int, int]]:
@@ -119,7 +112,7 @@ def _belongs(token: Token) -> bool:
 
 
 def swapped(
-    said: SourceSentence, doc: Doc, others: PhrasesByKind, rng: random.Random
+    said: SourceSentence, doc: Doc, others: dict[str, list[str]], rng: random.Random
 ) -> PersonEdit | None:
     """The sentence with one of its phrases replaced by another sentence's."""
     found = list(places(doc))
@@ -127,7 +120,7 @@ def swapped(
         return None
     kind, first, last = rng.choice(found)
     span = doc[first:last]
-    wrong = rng.choice(others.by_kind[kind])
+    wrong = rng.choice(others[kind])
     if span.start_char == 0:
         wrong = capital(wrong)
     broken = put(doc.text, [(span.start_char, span.end_char, wrong)])
