@@ -137,7 +137,7 @@ def test_a_denial_alone_and_silence_name_nothing(sentence, text):
 def test_what_no_wording_names_stays_in_words():
     one, other = read("There is no bench. The bus is blue, not red.", "A red bus and a bench.")
     assert (one.text, [fix.right for fix in one.fixes]) == ("The bus is blue, not red.", ["blue"])
-    assert (other.text, other.fixes, other.absent) == ("There is no bench.", (), True)
+    assert (other.text, other.fixes, other.denied) == ("There is no bench.", (), ("bench",))
     (whole,) = read("It is blue, not red.", "A red bus.", apart=False)
     assert not whole.fixes
 
