@@ -33,8 +33,9 @@ def test_what_a_test_and_its_children_take(tmp_path, workers):
         for seconds, name in re.findall(r"(?m)^ *([\d.]+)  test_burns.py::test_(\w+)$", ran.stdout)
     }
     assert list(found) == ["child", "busy", "idle"]
-    assert found["child"] >= 0.5
-    assert 0.3 <= found["busy"] < found["child"]
-    assert found["idle"] < 0.3
+    # A kernel may count by ticks of 10 ms, and cut them off.
+    assert found["child"] >= 0.45
+    assert 0.25 <= found["busy"] < found["child"]
+    assert found["idle"] < 0.25
     (total,) = re.findall(r"(?m)^([\d.]+) in all; collection [\d.]+$", ran.stdout)
     assert float(total) > sum(found.values())
