@@ -26,6 +26,7 @@ from revise_captions.pipelines.stress.scores import (
     StressScores,
     Variants,
     changed,
+    loaded_first,
     stress_scores,
 )
 from revise_captions.pipelines.stress.summary import (
@@ -60,6 +61,9 @@ def run(options: StressOptions) -> dict[str, Any]:
     rated = read_items(examples, options.folder, options.scale)
     if not rated.items:
         raise UserError(f"{options.folder} holds no descriptions of {options.benchmark}")
+    expect_critic(options.metrics, options.critic_profile)
+    how = MetricOptions(options.placement, options.critic_profile)
+    small = loaded_first(options.metrics, how)
     written = None
     if options.protocol == RELEASED:
         variants = released(options.folder, rated, originals)
@@ -70,10 +74,9 @@ def run(options: StressOptions) -> dict[str, Any]:
         export_variants(options.export, rated, variants)
     if not options.metrics:
         return {}
-    expect_critic(options.metrics, options.critic_profile)
-    how = MetricOptions(options.placement, options.critic_profile)
     metrics = [
-        stress_scores(given, rated, variants, options.folder, how) for given in options.metrics
+        stress_scores(given, rated, variants, options.folder, small, how)
+        for given in options.metrics
     ]
     names = [metric.name for metric in metrics]
     if len(set(names)) < len(names):

@@ -83,19 +83,38 @@ def is_registered(given: str) -> bool:
     return given.startswith(METRIC) or given.partition("=")[0] in names(METRICS)
 
 
-def stress_scores(
-    given: str, items: RatedItems, variants: Variants, folder: Path, options: MetricOptions
-) -> StressScores:
-    """Scores by what `given` names; see the module.
+def loaded_first(names: Sequence[str], options: MetricOptions) -> dict[str, Metric]:
+    """The metrics among `names` that name no model: small ones, or such that ask for a model, which
+    is better said before minutes of writing continuations than after.
 
     Raises:
-        UserError: There is no such metric, or it cannot be loaded or read.
+        UserError: One of `names` is no metric, or one without a model cannot be loaded.
+    """
+    for given in names:
+        computed_here = is_registered(given) or given.startswith("floor:")
+        if not computed_here and "=" not in given and not Path(given).exists():
+            raise unknown(METRICS, given, hint="others are floor:NAME, NAME=FILE")
+    alone = [name for name in names if is_registered(name) and "=" not in name]
+    return {name: load_metric(name.removeprefix(METRIC), options) for name in alone}
+
+
+def stress_scores(
+    given: str,
+    items: RatedItems,
+    variants: Variants,
+    folder: Path,
+    metrics: Mapping[str, Metric],
+    options: MetricOptions,
+) -> StressScores:
+    """Scores by what `given` names, one of `metrics` or what is loaded now; see the module.
+
+    Raises:
+        UserError: It cannot be loaded or read.
     """
     if is_registered(given):
         name = given.removeprefix(METRIC)
-        return computed(load_metric(name, options), metric_label(name), variants)
-    if not given.startswith("floor:") and "=" not in given and not Path(given).exists():
-        raise unknown(METRICS, given, hint="others are floor:NAME, NAME=FILE")
+        metric = metrics[given] if given in metrics else load_metric(name, options)
+        return computed(metric, metric_label(name), variants)
     examples = variant_examples(items, variants)
     return _joined(read_scores(given, examples, folder=folder), items, variants)
 

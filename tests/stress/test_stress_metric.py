@@ -256,6 +256,9 @@ def test_the_page_shows_hostile_text_as_text(folder):
         (["clipscore"], "no model was named"),
         (["length", "--benchmark", "nothing"], "nothing"),
         (["length", "--writer", "nowhere"], "--writer nowhere"),
+        # Before the continuations, which take minutes.
+        (["length", "vela", "--writer", "nowhere"], "vela needs a metric's folder"),
+        (["posh", "luck", "--writer", "nowhere"], "there is no metric 'luck'"),
     ],
 )
 def test_mistakes_are_named(folder, capsys, arguments, said):
