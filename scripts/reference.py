@@ -21,6 +21,7 @@ from revise_captions.command_line.command import Command
 from revise_captions.command_line.running import STATUSES
 from revise_captions.errors import Reason
 from revise_captions.io.writing import write_text
+from revise_captions.picturebook import generate
 from revise_captions.pipelines.output.schema import MEANINGS
 from revise_captions.pipelines.report.headline import remedy
 from revise_captions.pipelines.select.columns import COLUMNS
@@ -43,11 +44,11 @@ def _cell(text: str) -> str:
     return one.replace("|", "\\|").replace("<", "&lt;")
 
 
-def options(name: str) -> Callable[[], str]:
+def options(name: str, load: Callable[[str], click.Command] = load_command) -> Callable[[], str]:
     """A command's options as its help tells them, a table under each of its headings."""
 
     def made() -> str:
-        command = load_command(name)
+        command = load(name)
         assert isinstance(command, Command)
         context = click.Context(command, info_name=name, **command.context_settings)
         return "\n\n".join(
@@ -135,7 +136,9 @@ def _said(thing: object) -> str:
 
 MADE: Mapping[str, Callable[[], str]] = {
     "options of captions revise": options("revise"),
+    "options of captions finetune": options("finetune"),
     "options of captions train-vela": options("train-vela"),
+    "options of picturebook.generate": options("picturebook.generate", lambda _: generate.main),
     "keys of a row": row_keys,
     "labels": values(Label),
     "reasons and remedies": remedies,

@@ -234,7 +234,7 @@ class PictureBookOptions:
     """Which scenes are drawn, and what is written about them."""
 
     out: Path = argument("OUT")
-    split: str = option("train", "Which vocabulary and numbers.", choices=SPLITS)
+    split: str = option("train", "Which scenes; the splits share none.", choices=SPLITS)
     scenes: int = option(100, "Number of scenes.")
     captions: int = option(1, "Captions per scene.")
     size: int = option(256, "Width and height in pixels.")
@@ -244,12 +244,23 @@ class PictureBookOptions:
     )
     draw: bool = option(True, "Draw the images, or keep those already in OUT.")
     raters: bool = option(False, "Add five simulated raters' votes per sentence.")
-    first: int = option(0, "Number of the first scene.")
-    auxiliary: int = option(0, "Auxiliary sentences per row.", name="auxiliary_sentences")
-    framed: int = option(0, "Framed sentences per row.", name="framed_sentences")
+    first: int = option(0, "Number of the first scene, to draw different ones.")
+    auxiliary: int = option(
+        0,
+        "Sentences beside each caption about what critics find hardest: positions, actions, colors "
+        "of parts.",
+        name="auxiliary_sentences",
+    )
+    framed: int = option(
+        0,
+        "More of these, in which existence and negation come in many frames: five clauses of which "
+        "one is wrong, capitals, “It is not true that …”.",
+        name="framed_sentences",
+    )
     error_rate: float | None = option(
         None,
-        "Share of wrong sentences. [default: the captioner's; balanced: about 0.42]",
+        "Share of sentences to make wrong; those with no place for such an error stay true. "
+        "[default: the captioner's; balanced: about 0.42]",
         type=click.FloatRange(0, 1),
     )
     errors: str = option("", f"Kinds of errors, comma-separated: {', '.join(ERROR_TYPES)}.")
