@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from revise_captions import registry
 from revise_captions.critic import chat_prompts
 from revise_captions.critic.adapters import check_base
 from revise_captions.critic.checkpoints import CriticCard, asks_by_chat, read_card
+from revise_captions.critic.clauses import ClauseCritic
 from revise_captions.critic.locate import chosen_threshold, critic_folders, weights_digest
 from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.panel import PanelCritic
-from revise_captions.critic.protocol import Critic
+from revise_captions.critic.protocol import ChoosesByImage, Critic, JudgesParts
 from revise_captions.engines.model_spec import TRANSFORMERS, VLLM, resolve_model
 from revise_captions.errors import UserError
 from revise_captions.pretrained import with_adapter
@@ -45,16 +47,19 @@ def load_picturebook(argument: str, options: CriticOptions) -> Critic:
 
 
 def load_clauses(argument: str, options: CriticOptions) -> Critic:
-    """The picture book's critic, which judges the clauses of a sentence one by one, too."""
-    from revise_captions.critic.paligemma.load import load_paligemma as load
+    """Any critic, and the clauses of joined sentences one by one [=CRITIC, else picturebook]."""
+    from revise_captions.critic.load import resolve_critic
 
-    _without_argument("clauses", argument)
-    if options.placement.engine != TRANSFORMERS:
+    name = argument or PICTUREBOOK
+    named = resolve_critic(name)
+    load = registry.load(registry.CRITICS, named.entry)
+    critic: Critic = load(named.argument, replace(options, profile=None))
+    if isinstance(critic, ChoosesByImage | JudgesParts):
         raise UserError(
-            f"the engine {options.placement.engine} cannot compute the critic clauses",
-            hint="leave --engine out: it runs in this process",
+            f"the clauses of {name} cannot be judged one by one",
+            hint="name a single critic of whole sentences: clauses=picturebook,charts",
         )
-    return load("bundled", options, by_clause=True)
+    return ClauseCritic(critic)
 
 
 def load_paligemma(argument: str, options: CriticOptions) -> Critic:
@@ -87,6 +92,8 @@ def load_chat(argument: str, options: CriticOptions) -> Critic:
     from revise_captions.engines.load import load_engine
     from revise_captions.engines.transformers.engine import TransformersEngine
 
+    if options.attention_mode is not None:
+        raise UserError("only PaliGemma 2 critics have an attention mode to choose")
     spec = resolve_model(argument, options.placement, option="--critic")
     engine = spec.placement.engine
     if options.compiled:

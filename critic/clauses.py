@@ -14,12 +14,21 @@ A clause is asked about as a sentence of its own, in the caption with its senten
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from PIL.Image import Image
+
+from revise_captions.critic.protocol import (
+    Acceptance,
+    AcceptsImages,
+    Critic,
+    ExplainRequest,
+    JudgeRequest,
+)
 from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Fix, Rationale, Span, Verdict
-from revise_captions.text.clauses import SpokenPart, clauses
+from revise_captions.runs.window_images import PreparesImages
+from revise_captions.text.clauses import VERSION, SpokenPart, clauses
 
 #: Speaks of what was named before. Other clauses are judged without those before them in their
 #: sentence: on scenes for development that missed fewer wrong ones, and flagged fewer true ones.
@@ -33,28 +42,28 @@ _BACK = re.compile(
 UNDOUBTED = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class ClauseJudge:
-    """See the module.
+class ClauseCritic:
+    """A critic whose verdicts and rationales are about clauses, too; see the module.
 
-    Attributes:
-        threshold: P(factual) below which a sentence is nonfactual.
-        judge: The critic's own; see `Critic.judge`.
-        told: Its own rationales; see `Critic.explain`.
+    Args:
+        critic: Of whole sentences.
     """
 
-    threshold: float
-    judge: Callable[[Sequence[JudgeRequest]], list[list[Verdict]]]
-    told: Callable[[Sequence[ExplainRequest]], list[Rationale]]
+    def __init__(self, critic: Critic) -> None:
+        self.critic, self.threshold = critic, critic.threshold
+        self.settings: Mapping[str, str] = {**critic.settings, "clauses": VERSION}
 
-    def bounded(
-        self, requests: Sequence[JudgeRequest], verdicts: Sequence[Sequence[Verdict]]
-    ) -> list[list[Verdict]]:
-        """The verdicts on captions, those of several clauses bounded by their clauses'.
+    @property
+    def gate(self) -> object | None:
+        """The critic's, so that an image may be nobody's."""
+        return getattr(self.critic, "gate", None)
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
+        """The critic's verdicts, those on sentences of several clauses bounded by their clauses'.
 
         What is unscored stays so, and statements `instead` are not taken apart.
         """
-        found = [list(some) for some in verdicts]
+        found = self.critic.judge(requests)
         joined = [
             (k, n, view)
             for k, request in enumerate(requests)
@@ -63,20 +72,12 @@ class ClauseJudge:
             if found[k][n].p_factual is not None
             and (view := _taken_apart(request, index, clauses(said))) is not None
         ]
-        answers = self.judge([view for _, _, view in joined]) if joined else []
+        answers = self.critic.judge([view for _, _, view in joined]) if joined else []
         for (k, n, _), of_clauses in zip(joined, answers, strict=True):
             found[k][n] = self._bounded(found[k][n], of_clauses)
         return found
 
-    def _bounded(self, whole: Verdict, of_clauses: Sequence[Verdict]) -> Verdict:
-        known = [v.p_factual for v in of_clauses if v.p_factual is not None]
-        assert whole.p_factual is not None
-        bound = min(known, default=1.0)
-        if bound >= min(whole.p_factual, self.threshold):
-            return whole
-        return replace(whole, p_factual=bound, assessable=True)
-
-    def rationales(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         """A rationale per request; of a sentence of several clauses about the least factual one,
         with a fix that says where it stands."""
         said = [request.spans[request.index].of(request.text) for request in requests]
@@ -86,7 +87,7 @@ class ClauseJudge:
             for r, own in zip(requests, parts, strict=True)
         ]
         apart = [view for view in views if view is not None]
-        answers = iter(self.judge(apart) if apart else [])
+        answers = iter(self.critic.judge(apart) if apart else [])
         fixes: list[tuple[Fix, ...]] = []
         asked: list[ExplainRequest] = []
         for request, view, own in zip(requests, views, parts, strict=True):
@@ -101,8 +102,27 @@ class ClauseJudge:
             asked.append(replace(request, text=view.text, spans=view.spans, index=index))
         return [
             Rationale(own.text, named) if named else own
-            for own, named in zip(self.told(asked), fixes, strict=True)
+            for own, named in zip(self.critic.explain(asked), fixes, strict=True)
         ]
+
+    def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
+        """What the critic's gate says; a critic without one takes every image."""
+        if isinstance(self.critic, AcceptsImages):
+            return self.critic.accepts(images)
+        return [Acceptance(mine=True)] * len(images)
+
+    def prepare(self, image: Image) -> None:
+        """Hands the image to a critic that prepares images."""
+        if isinstance(self.critic, PreparesImages):
+            self.critic.prepare(image)
+
+    def _bounded(self, whole: Verdict, of_clauses: Sequence[Verdict]) -> Verdict:
+        known = [v.p_factual for v in of_clauses if v.p_factual is not None]
+        assert whole.p_factual is not None
+        bound = min(known, default=1.0)
+        if bound >= min(whole.p_factual, self.threshold):
+            return whole
+        return replace(whole, p_factual=bound, assessable=True)
 
 
 def _named(place: Span, p_factual: float) -> Fix:

@@ -80,7 +80,7 @@ def resolve_critic(name: str) -> NamedCritic:
     """
     entry, _, argument = name.partition("=")
     known = registry.entries(registry.CRITICS)
-    if entry in known and served(name) is None:
+    if entry in known and ("=" in name or served(name) is None):
         return NamedCritic(name, entry, argument)
     if served(name) is not None:
         return NamedCritic(name, CHAT, name)
@@ -168,8 +168,6 @@ def _loaded(named: NamedCritic, options: CriticOptions) -> Critic:
     if known is not None:
         limit = chosen_threshold(known, options.threshold, options.target_precision)
         options = replace(options, threshold=known.map.before(limit), target_precision=None)
-    if options.attention_mode is not None and named.entry == CHAT:
-        raise UserError("only PaliGemma 2 critics have an attention mode to choose")
     loaded: Critic = registry.load(registry.CRITICS, named.entry)(named.argument, options)
     return _calibrated(loaded, named.name, known, limit)
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import torch
 
 from revise_captions.critic.checkpoints import CriticCard
-from revise_captions.critic.clauses import ClauseJudge
 from revise_captions.critic.gates.image_domain import DomainGate, tower_states
 from revise_captions.critic.gates.language import Vocabulary
 from revise_captions.critic.paligemma.batching import (
@@ -128,7 +127,6 @@ class PaliGemmaCritic:
         settings: Everything that decides an answer, by name.
         batch_size: Most rows of a forward pass.
         packed: Whether the sentences of a caption share a row, where the attention mode allows it.
-        by_clause: Whether the clauses of a sentence are judged one by one, too.
     """
 
     def __init__(
@@ -143,7 +141,6 @@ class PaliGemmaCritic:
         settings: Mapping[str, str],
         batch_size: int,
         packed: bool = True,
-        by_clause: bool = False,
     ) -> None:
         self.model, self.tokenizer, self.card = model.eval(), tokenizer, card
         self.map = card.map
@@ -155,7 +152,6 @@ class PaliGemmaCritic:
         self.prefix_caches = PrefixCaches(cache_limit(model.device))
         self._prefetcher = ImagePrefetcher(model.config.vision_config.image_size)
         self._features: VisionFeatures | None = None
-        self.clauses = ClauseJudge(threshold, self.judge, self.told) if by_clause else None
 
     def prepare(self, image: Image) -> None:
         """Resizes an image that will be judged soon. Any thread may call it."""
@@ -196,7 +192,7 @@ class PaliGemmaCritic:
             for row, number, verdict in self._verdicts(done, answers):
                 verdicts[row.request][number] = verdict
             self._drop_factual(requests, verdicts)
-        return verdicts if self.clauses is None else self.clauses.bounded(requests, verdicts)
+        return verdicts
 
     def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
         """Whether each image is of the kinds that the critic was trained on, as its gate sees it.
@@ -213,14 +209,6 @@ class PaliGemmaCritic:
         return [Acceptance(features.inside[features.index[id(image)]]) for image in images]
 
     def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
-        """A rationale per request: `told`, of the least factual clause where clauses are judged.
-
-        Raises:
-            EngineDead: The device failed, or has no memory for a single image.
-        """
-        return self.told(requests) if self.clauses is None else self.clauses.rationales(requests)
-
-    def told(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         """A rationale per request, greedily decoded.
 
         It is "" where the prompt is longer than the critic's context, or does not fit in memory.

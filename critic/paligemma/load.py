@@ -16,7 +16,6 @@ from revise_captions.engines.placement import device_and_dtype
 from revise_captions.errors import UserError
 from revise_captions.pretrained import load_pretrained, load_weights, with_adapter
 from revise_captions.process_memory import keep_freed_memory
-from revise_captions.text.clauses import VERSION as CLAUSES
 
 #: Most rows of a forward pass, where nothing else is asked for.
 ROWS = 16
@@ -28,16 +27,13 @@ if TYPE_CHECKING:
     from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 
 
-def load_paligemma(
-    name: str, options: CriticOptions = DEFAULT, *, by_clause: bool = False
-) -> PaliGemmaCritic:
+def load_paligemma(name: str, options: CriticOptions = DEFAULT) -> PaliGemmaCritic:
     """Loads a PaliGemma 2 critic into this process.
 
     Args:
         name: `picturebook`, a folder written by `captions finetune`, or a PaliGemma 2 hub id. Of an
             adapter the base is loaded first.
         options: How it is loaded; a profile is not applied here.
-        by_clause: Whether it judges the clauses of a sentence one by one, too.
 
     Raises:
         UserError: The critic cannot be found, read, or combined with the adapter.
@@ -71,11 +67,9 @@ def load_paligemma(
             "critic": f"{'bundled' if folder == BUNDLED else folder.name}@{digest}",
             **({"adapter": f"{merged.name}@{weights_digest(merged)}"} if merged else {}),
             **_settings(card, number, place, compiled),
-            **({"clauses": CLAUSES} if by_clause else {}),
         },
         batch_size=placement.batch_size or ROWS,
         packed=options.packed,
-        by_clause=by_clause,
     )
 
 

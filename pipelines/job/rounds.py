@@ -44,6 +44,7 @@ from revise_captions.records import (
     Verdict,
     Why,
 )
+from revise_captions.reviser import clauses as by_clause
 from revise_captions.reviser.guards import check, leaked
 from revise_captions.reviser.protocol import (
     KnowsWords,
@@ -286,7 +287,7 @@ def revise(drafts: Sequence[Draft], reviser: Reviser, guard: str) -> list[Draft]
     flat = [request for requests in asked for request in requests.values()]
     foreign = reviser.foreign(flat) if isinstance(reviser, KnowsWords) else [False] * len(flat)
     known = [request for request, unknown in zip(flat, foreign, strict=True) if not unknown]
-    written = iter(reviser.rewrite(known) if known else [])
+    written = iter(by_clause.rewrite(reviser, known))
     rewrites = iter([Why.OUTSIDE_WORDS if unknown else next(written) for unknown in foreign])
     ruling = reviser if isinstance(reviser, WritesByRule) else None
     result = []

@@ -19,7 +19,7 @@ from revise_captions.errors import UserError
 from revise_captions.io.checked_json import read_checked
 from revise_captions.io.writing import write_text
 from revise_captions.pretrained import load_pretrained, load_weights
-from revise_captions.records import ABSENCE, CLAUSE, DOUBTED_CLAUSE, Complaint, Fix, Span
+from revise_captions.records import ABSENCE, Complaint
 from revise_captions.reviser.bundled_model.smollm2 import VERSION as CHAT_VERSION
 from revise_captions.reviser.bundled_model.tokenizer import (
     FAILED_TRIES,
@@ -29,7 +29,6 @@ from revise_captions.reviser.bundled_model.tokenizer import (
 from revise_captions.reviser.decoding import Decoded, generate
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.protocol import RewriteRequest
-from revise_captions.text.clauses import with_clause, without_clause
 from revise_captions.text.sentences import split
 
 if TYPE_CHECKING:
@@ -145,18 +144,7 @@ class BundledReviser:
     strict: bool = True
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
-        named = [_wrong_clause(request) for request in requests]
-        asked = [
-            request if fix is None else _alone(request, fix.span)
-            for request, fix in zip(requests, named, strict=True)
-            if fix is None or fix.kind == CLAUSE
-        ]
-        written = iter(self._fault_by_fault(asked) if self.english else self._rewrite(asked))
-        answers: list[str | None] = []
-        for request, fix in zip(requests, named, strict=True):
-            text = next(written) if fix is None or fix.kind == CLAUSE else None
-            answers.append(text if fix is None else _in_sentence(request, fix.span, text))
-        return answers
+        return self._fault_by_fault(requests) if self.english else self._rewrite(requests)
 
     def _fault_by_fault(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         """Puts in what is named as data, and mends the other faults of each rationale one after the
@@ -233,27 +221,6 @@ class BundledReviser:
 
     def _sure(self, answer: Decoded) -> bool:
         return not self.english or answer.least is None or answer.least >= CERTAIN
-
-
-def _wrong_clause(request: RewriteRequest) -> Fix | None:
-    return next((fix for fix in request.fixes if fix.kind in (CLAUSE, DOUBTED_CLAUSE)), None)
-
-
-def _alone(request: RewriteRequest, place: Span) -> RewriteRequest:
-    """The request about a clause alone, after those before it."""
-    text = place.of(request.sentence)
-    before = request.context + request.sentence[: place.start]
-    alone = f"{text[:1].upper()}{text[1:]}."
-    return replace(request, context=before, sentence=alone, fixes=(), failed=(), faults=None)
-
-
-def _in_sentence(request: RewriteRequest, place: Span, text: str | None) -> str | None:
-    """The sentence with the clause rewritten; without it where that failed, or is no rewrite."""
-    mended = with_clause(request.sentence, place, text) if text else request.sentence
-    if mended not in (request.sentence, *request.failed):
-        return mended
-    left = without_clause(request.sentence, place)
-    return None if left in (request.sentence, *request.failed) else left
 
 
 def _is_named(request: RewriteRequest, fault: Complaint, least: float = READ) -> bool:

@@ -1,14 +1,20 @@
 """Clauses of a sentence, what a critic makes of each, and how the wrong one is mended."""
 
+from dataclasses import replace
+from typing import ClassVar
+
 import pytest
 from PIL import Image
 
-from revise_captions.critic.clauses import ClauseJudge
+from revise_captions.critic.clauses import ClauseCritic
+from revise_captions.critic.load import load_critic, resolve_critic
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.errors import UserError
 from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Fix, Rationale, Span, Verdict, Why
-from revise_captions.reviser.bundled_model.reviser import BundledReviser, _alone, _in_sentence
+from revise_captions.reviser.clauses import rewrite
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.protocol import RewriteRequest
+from revise_captions.reviser.scripted import DropReviser, ScriptedReviser
 from revise_captions.text.clauses import clauses, with_clause, without_clause
 
 
@@ -82,11 +88,20 @@ def _judge(requests):
     ]
 
 
-def _asked_about(asked):
-    return [Rationale(one.spans[one.index].of(one.text)) for one in asked]
+class Overlooks:
+    """Knows what is wrong in a sentence of one clause; explains what it is asked about."""
+
+    settings: ClassVar = {"critic": "overlooks"}
+    threshold = 0.3
+
+    def __init__(self, judge=_judge):
+        self.judge = judge
+
+    def explain(self, requests):
+        return [Rationale(one.spans[one.index].of(one.text)) for one in requests]
 
 
-SEARCH = ClauseJudge(0.3, _judge, _asked_about)
+CRITIC = ClauseCritic(Overlooks())
 
 
 def _request(text: str, before: str = "") -> JudgeRequest:
@@ -101,19 +116,20 @@ def _request(text: str, before: str = "") -> JudgeRequest:
 )
 @pytest.mark.parametrize("before", ["", "It is day."])
 def test_a_sentence_is_no_more_factual_than_its_wrong_clause(text, p, before):
-    assert SEARCH.bounded([_request(text, before)], [[Verdict(0.9)]])[0][0].p_factual == p
+    assert CRITIC.judge([_request(text, before)])[0][0].p_factual == p
 
 
 def test_what_is_unscored_stays_so_and_statements_instead_are_not_taken_apart():
     instead = JudgeRequest(IMAGE, JOINED, (Span(0, len(JOINED)),), instead=((0, JOINED),))
-    assert SEARCH.bounded([instead], [[Verdict(0.9)]]) == [[Verdict(0.9)]]
-    assert SEARCH.bounded([_request(JOINED)], [[Verdict(None)]]) == [[Verdict(None)]]
+    assert CRITIC.judge([instead]) == [[Verdict(0.9)]]
+    silent = ClauseCritic(Overlooks(lambda requests: [[Verdict(None)] for _ in requests]))
+    assert silent.judge([_request(JOINED)]) == [[Verdict(None)]]
 
 
 def test_the_least_factual_clause_is_explained_and_its_place_named():
     texts = (JOINED, "The cat is red.")
     asked = [ExplainRequest(IMAGE, text, (Span(0, len(text)),), 0) for text in texts]
-    joined, alone = SEARCH.rationales(asked)
+    joined, alone = CRITIC.explain(asked)
     assert joined.text == alone.text == "The cat is red."
     assert [(fix.span, fix.kind, fix.certain) for fix in joined.fixes] == [(PLACE, CLAUSE, False)]
     assert alone.fixes == ()
@@ -126,43 +142,63 @@ def test_a_clause_in_doubt_is_named_as_such(p, kind):
                 for request in requests]  # fmt: skip
 
     asked = ExplainRequest(IMAGE, JOINED, (Span(0, len(JOINED)),), 0)
-    (told,) = ClauseJudge(0.3, judge, _asked_about).rationales([asked])
+    (told,) = ClauseCritic(Overlooks(judge)).explain([asked])
     assert [fix.kind for fix in told.fixes] == [kind]
 
 
+FIXES = (Fix(PLACE, "", CLAUSE, certain=False),)
+MENDED = "The dog is brown, and the cat is white."
+
+
+def _written(request, answer):
+    (text,) = rewrite(ScriptedReviser({"The cat is red.": answer}), [request])
+    return text
+
+
 def test_only_the_wrong_clause_is_rewritten_and_goes_where_that_fails():
-    fixes = (Fix(PLACE, "", CLAUSE, certain=False),)
-    request = RewriteRequest("It is day. ", JOINED, "The cat is white.", fixes=fixes)
-    alone = _alone(request, PLACE)
-    assert (alone.sentence, alone.fixes) == ("The cat is red.", ())
-    assert alone.context == "It is day. The dog is brown, and "
-    mended = _in_sentence(request, PLACE, "The cat is white.")
-    assert mended == "The dog is brown, and the cat is white."
-    assert _in_sentence(request, PLACE, None) == "The dog is brown."
-    again = RewriteRequest("", JOINED, "", failed=(mended,), fixes=fixes)
-    assert _in_sentence(again, PLACE, "The cat is white.") == "The dog is brown."
-    spent = RewriteRequest("", JOINED, "", failed=(mended, "The dog is brown."), fixes=fixes)
-    assert _in_sentence(spent, PLACE, None) is None
+    request = RewriteRequest("It is day. ", JOINED, "The cat is white.", fixes=FIXES)
+    assert _written(request, "The cat is white.") == MENDED
+    assert _written(request, None) == "The dog is brown."
+    again = replace(request, failed=(MENDED,))
+    assert _written(again, "The cat is white.") == "The dog is brown."
+    spent = replace(request, failed=(MENDED, "The dog is brown."))
+    assert _written(spent, None) is None
+    assert rewrite(DropReviser(), [request]) == ["The dog is brown."]
+
+
+def test_a_reviser_is_asked_about_the_clause_after_what_precedes_it():
+    seen = []
+
+    def script(request):
+        seen.append((request.context, request.sentence, request.fixes))
+        return None
+
+    rewrite(ScriptedReviser(script), [RewriteRequest("It is day. ", JOINED, "", fixes=FIXES)])
+    assert seen == [("It is day. The dog is brown, and ", "The cat is red.", ())]
 
 
 def test_a_clause_in_doubt_goes_without_a_rewrite():
-    class Answers(BundledReviser):
-        def _rewrite(self, requests):
-            assert [request.sentence for request in requests] == ["The cat is red."]
-            return ["The cat is white."]
-
-    reviser = Answers(None, None, {})
-    sure, doubted = (
-        RewriteRequest(
-            "", JOINED, "The cat is white.", fixes=(Fix(PLACE, "", kind, certain=False),)
-        )
-        for kind in (CLAUSE, DOUBTED_CLAUSE)
+    doubted = RewriteRequest(
+        "", JOINED, "The cat is white.", fixes=(Fix(PLACE, "", DOUBTED_CLAUSE, certain=False),)
     )
-    mended = "The dog is brown, and the cat is white."
-    assert reviser.rewrite([doubted, sure, doubted]) == [
-        "The dog is brown.", mended, "The dog is brown."
+    sure, whole = replace(doubted, fixes=FIXES), replace(doubted, fixes=())
+    reviser = ScriptedReviser({"The cat is red.": "The cat is white.", JOINED: "It rains."})
+    assert rewrite(reviser, [doubted, sure, whole, doubted]) == [
+        "The dog is brown.", MENDED, "It rains.", "The dog is brown."
     ]  # fmt: skip
     assert check(doubted, "The dog is brown.", mode="strict").why is None
+
+
+def test_any_critic_of_whole_sentences_is_asked_about_clauses(tmp_path):
+    critic = load_critic("clauses")
+    assert isinstance(critic, ClauseCritic)
+    assert critic.settings["clauses"]
+    assert critic.settings["critic"].startswith("bundled@")
+    assert resolve_critic("clauses=M@http://localhost:1/v1").argument == "M@http://localhost:1/v1"
+    with pytest.raises(UserError, match="clauses of bundled cannot be judged one by one"):
+        load_critic("clauses=bundled")
+    with pytest.raises(UserError, match="there is no critic 'picturebok'"):
+        load_critic("clauses=picturebok")
 
 
 def test_the_guards_let_a_named_clause_go_and_no_other():
