@@ -5,12 +5,17 @@ from typing import ClassVar
 
 import pytest
 from PIL import Image
+from scripted_engine import ScriptedEngine, data_of
 
 from revise_captions.critic.clauses import ClauseCritic
+from revise_captions.critic.instruct import InstructCritic
 from revise_captions.critic.load import load_critic, resolve_critic
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.protocol import AnswerScores, Completion
 from revise_captions.errors import UserError
+from revise_captions.pipelines.job.models import _engine_of
 from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Fix, Rationale, Span, Verdict, Why
+from revise_captions.reviser.chat import ChatReviser
 from revise_captions.reviser.clauses import rewrite
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.protocol import RewriteRequest
@@ -209,3 +214,21 @@ def test_the_guards_let_a_named_clause_go_and_no_other():
     for refused, text in ((RewriteRequest("", JOINED, said), "The dog is brown."),
                           (request, "The cat is red.")):  # fmt: skip
         assert check(refused, text, mode="strict").why is Why.LOST_CONTENT
+
+
+def test_a_model_for_instructions_mends_the_clause_that_it_named_itself():
+    """Its engine is found behind the critic of clauses, and rewrites what that names."""
+
+    def answer(prompt):
+        asked = data_of(prompt)[-1]
+        return AnswerScores((-5.0, -0.01) if asked == "The cat is red." else (-0.1, -2.4), 0.99)
+
+    engine = ScriptedEngine(answer, lambda _: Completion("The cat is white.", True))
+    critic = ClauseCritic(InstructCritic(engine, threshold=0.5))
+    assert _engine_of(critic, "") is engine
+    (verdict,) = critic.judge([_request(JOINED)])[0]
+    assert verdict.p_factual == pytest.approx(0.0068, abs=1e-4)
+    (rationale,) = critic.explain([ExplainRequest(IMAGE, JOINED, (Span(0, len(JOINED)),), 0)])
+    assert [fix.span for fix in rationale.fixes] == [PLACE]
+    request = RewriteRequest("", JOINED, rationale.text, fixes=rationale.fixes)
+    assert rewrite(ChatReviser(engine), [request]) == [MENDED]
