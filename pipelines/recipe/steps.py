@@ -96,7 +96,8 @@ def steps_of(recipe: Recipe, source: Source) -> list[RecipeStep]:
     before = [step.out for step in steps]
     steps.append(_writing(recipe, last, before))
     if recipe.job.run.report is not None:
-        steps.append(_reporting(of_copy(last), before))
+        judged = next(step.source for step in reversed(steps) if step.name.startswith("judge"))
+        steps.append(_reporting(of_copy(last), before, judged))
     return steps
 
 
@@ -172,20 +173,20 @@ def _join_quarantines(written: list[str], out: str) -> None:
             file.write(whole)
 
 
-def _reporting(recipe: Recipe, before: list[str]) -> RecipeStep:
+def _reporting(recipe: Recipe, before: list[str], judged: str) -> RecipeStep:
     run_ = recipe.job.run
     decides = {"report": str(run_.report), "group-by": run_.group_by}
     return RecipeStep(
-        "report", before[-1], str(run_.report), decides, partial(_report, recipe, before)
+        "report", before[-1], str(run_.report), decides, partial(_report, recipe, before, judged)
     )
 
 
-def _report(recipe: Recipe, before: list[str], resume: bool) -> None:
+def _report(recipe: Recipe, before: list[str], judged: str, resume: bool) -> None:
     """The report of a finished run, from what stands in its rows."""
     job = replace(recipe.job, run=replace(recipe.job.run, out=before[-1], force=True))
     with closing(open_run(before[-1], job.inputs.caption_field)) as opened:
         source = opened if job.inputs.folder is None else replace(opened, folder=job.inputs.folder)
-        tallied, signature = RunTally(source, job.run, recipe.job.run.out), ""
+        tallied, signature = RunTally(source, job.run, recipe.job.run.out, judged), ""
         for path in map(quarantine_path, before):
             for bad in _quarantined(path):
                 tallied.tally.quarantine(bad)

@@ -57,11 +57,15 @@ def check_report(path: Path, options: RunOptions, reads: Sequence[Path | str]) -
 class RunTally:
     """A run's figures and the report's sample, row by row, in the input's order.
 
-    `title` is the report's, where that is not the source's name.
+    `title` is the report's, where that is not the source's name; `judged` the name of what the
+    run read, where the source is what it wrote: resamples hang on it, and so do intervals.
     """
 
-    def __init__(self, source: Source, options: RunOptions, title: str = "") -> None:
+    def __init__(
+        self, source: Source, options: RunOptions, title: str = "", judged: str = ""
+    ) -> None:
         self.source, self.title = source, title or source.name
+        self.judged = judged or source.name
         self.group_by = options.group_by
         self.tally = Tally(group_by=options.group_by)
         self.sampler: Sampler | None = None
@@ -85,7 +89,7 @@ class RunTally:
         self.tally.add(
             result.revised,
             line=row.line,
-            source=self.source.name,
+            source=self.judged,
             group=group,
             captions=captions.values(),
             image=image,

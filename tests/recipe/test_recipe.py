@@ -163,6 +163,22 @@ def test_what_is_no_recipe_is_said(text, said, tmp_path, capsys):
     assert "Traceback" not in printed
 
 
+@pytest.mark.parametrize("stages", ["together", "in turn"])
+def test_the_report_has_the_intervals_that_the_terminal_had(stages, tmp_path, capsys):
+    make("jsonl", tmp_path)
+    write(
+        'in = "in.jsonl"\nout = "out.jsonl"\n[report]\nreport = "report.html"\n'
+        f'[judge]\nstages = "{stages}"\n[revise]\nrounds = 1\n'
+    )
+    code_, said, err = run(capsys)
+    assert code_ == 0, err
+    told = [line for line in said.splitlines() if line.startswith("Captions, every sentence")][-1]
+    figures = json.loads(Path("report.json").read_text())["summary"]
+    found = figures["captions"]["all_factual"]
+    for share in (found["before"], found["after"]):
+        assert f"[{100 * share['low']:.1f}, {100 * share['high']:.1f}]" in told
+
+
 def test_a_pilot_says_what_the_whole_would_come_to(tmp_path, capsys):
     make("jsonl", tmp_path)
     rows = [{**row, "big": 1, "model": "ab"[row["n"] % 10 == 0]} for row in read("in.jsonl")]
