@@ -41,7 +41,13 @@ from revise_captions.runs.paths import quarantine_path
 from revise_captions.signature import of_expert
 from revise_captions.stats.error_correction import ErrorRates
 from revise_captions.stats.exact import images_to_tell
-from revise_captions.stats.leaderboard import CRITERIA, Leaderboard, length_controlled, rank
+from revise_captions.stats.leaderboard import (
+    ALPHA,
+    CRITERIA,
+    Leaderboard,
+    length_controlled,
+    rank,
+)
 from revise_captions.text.formatting import plural
 
 RATINGS = "ratings.json"
@@ -224,14 +230,33 @@ def write_board(
 
 def too_few(board: Leaderboard, images: int) -> str:
     """What is said of a board of so few images that its order means nothing; "" of a larger one."""
-    if images > FEW or len(board.standings) < 2:
+    captioners = len(board.standings)
+    if captioners < 2:
         return ""
+    if images > FEW:
+        return _untellable(board.least_p, captioners, images)
     shares = [s.value for s in board.standings if s.value is not None]
     mean = sum(shares) / len(shares) if shares else 0.5
     near = min(max(mean, 0.05), 0.95)
     return (
         f"{plural(images, 'image')}: too few to tell captioners apart. A difference of five points "
         f"between two near {near:.0%} takes about {images_to_tell(near):,} images."
+    )
+
+
+def _untellable(least_p: float, captioners: int, images: int) -> str:
+    """What is said where not even a pair that differs on every image could be told apart; or ""."""
+    pairs = captioners * (captioners - 1) // 2
+
+    def least(images: int) -> float:  # where all images agree, as two of all ways to swap do
+        return least_p + pairs * 2.0 ** (1 - images)
+
+    needed = next((n for n in range(images, 64) if least(n) < ALPHA), images)
+    if needed == images:
+        return ""
+    return (
+        f"{images} images: too few to tell {captioners} captioners apart. With {pairs} pairs to "
+        f"compare, no difference can be significant before there are {needed} images."
     )
 
 

@@ -10,6 +10,7 @@ from collections import defaultdict
 from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pytest
 from commands import outcome, program, read, write_input
 from markdown_it import MarkdownIt
@@ -20,11 +21,11 @@ from revise_captions.pipelines.output.error_types import type_of
 from revise_captions.pipelines.rating import cli, formats
 from revise_captions.pipelines.rating.autorater import read_ratings
 from revise_captions.pipelines.rating.examples import BoardEvidence
-from revise_captions.pipelines.rating.leaderboard import rate_captions
+from revise_captions.pipelines.rating.leaderboard import rate_captions, too_few
 from revise_captions.pipelines.rating.options import RatingOptions
 from revise_captions.pipelines.rating.page import lead, page
 from revise_captions.stats.exact import images_to_tell
-from revise_captions.stats.leaderboard import collect, rank
+from revise_captions.stats.leaderboard import Leaderboard, Standing, collect, rank
 
 main = program(cli.rate_captions)
 
@@ -455,6 +456,18 @@ def test_ten_images_are_too_few_and_the_judging_prints_no_table(rate, tmp_path, 
     assert [says in text for text in pages] == [few] * 3
     assert "Factuality" not in out + err  # as a run says of what it rewrote
     assert "what cannot be judged is in board/judged-in.quarantine.jsonl" in err
+
+
+@pytest.mark.parametrize(
+    ("captioners", "images", "least", "needed"),
+    # with 91 pairs 91 · (2⁻¹¹ + 1/10,001) is .0535, and 91 · (2⁻¹² + 1/10,001) is .0313
+    [(14, 12, 91 / 10_001, 13), (14, 13, 91 / 10_001, None), (13, 12, 78 / 10_001, None)],
+)
+def test_so_few_images_that_no_test_can_tell_captioners_apart(captioners, images, least, needed):
+    standings = tuple(Standing(str(n), 0.5, 0.4, 0.6, 1, captioners) for n in range(captioners))
+    board = Leaderboard("overall", standings, np.ones((2, 2)), np.ones((2, 2)), 10_000, least)
+    said = too_few(board, images)
+    assert (f"before there are {needed} images" in said) if needed else said == ""
 
 
 def test_a_captioner_without_an_error_has_the_exact_interval():
