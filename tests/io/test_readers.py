@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from pathlib import Path
 
 import pytest
 from input_files import GOOD, lines_of, opened, reasons
+from PIL import Image
 
 from revise_captions.errors import Reason, UserError
 from revise_captions.io import jsonl
@@ -339,8 +341,31 @@ def test_no_such_shard(tmp_path, shard):
 @pytest.mark.parametrize("name", ["none.jsonl", "none", "a/b/c", "sub/none.parquet", "x.csv"])
 def test_missing_files(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match="does not exist"):
+    with pytest.raises(UserError, match=r"does not exist\n"):
         open_source(name)
+
+
+@pytest.mark.parametrize("name", ["foto/", "photo", "sub/1.jsonl"])
+def test_a_misspelled_path_is_answered_with_the_nearest(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("photos", "sub"):
+        Path(folder).mkdir()
+    Path("sub/1.json").write_text("[]")
+    near = "1.json" if name.startswith("sub") else "photos"
+    with pytest.raises(UserError, match=rf"does not exist: did you mean {near}\?"):
+        open_source(name)
+
+
+def test_a_folder_of_images_alone_is_told_where_captions_stand(tmp_path):
+    pytest.importorskip("datasets")
+    Image.new("RGB", (8, 8)).save(tmp_path / "1.png")
+    with pytest.raises(UserError, match="no field known to hold the caption") as raised:
+        open_source(str(tmp_path))
+    assert "captions stand beside images, 1.txt for 1.jpg" in raised.value.hint
+    (tmp_path / "1.png").unlink()
+    with pytest.raises(UserError, match="cannot open the dataset") as raised:
+        open_source(str(tmp_path))
+    assert raised.value.hint.startswith("expected images with captions")
 
 
 def test_unknown_kind(tmp_path):

@@ -148,10 +148,13 @@ def find_field(
 
 def no_known_field(what: str, rows: Sequence[Mapping[str, Any]]) -> UserError:
     """What to raise where a field is needed, and none of the known names is there."""
-    return UserError(
-        f"no field known to hold the {what} in the first {len(rows)} rows",
-        hint=f"{_found(rows)}; pass --{what}-field NAME",
-    )
+    hint = f"{_found(rows)}; pass --{what}-field NAME"
+    if what == "caption" and {name for row in rows for name in row} <= {"image", "label"}:
+        hint += (  # so `datasets` reads a folder of images
+            ". In a folder, captions stand beside images, 1.txt for 1.jpg, or in metadata.csv; "
+            "if a table elsewhere has them, name it, with --image-root FOLDER"
+        )
+    return UserError(f"no field known to hold the {what} in the first {len(rows)} rows", hint=hint)
 
 
 def _no_image(rows: Sequence[Mapping[str, Any]]) -> UserError:

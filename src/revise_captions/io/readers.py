@@ -30,7 +30,7 @@ from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.signature_file import read_signatures, with_lines
 from revise_captions.io.source import NO_FIELDS, WINDOW, Layout, Source
 from revise_captions.io.writing import WorkingFile, working_file
-from revise_captions.registry import LAYOUTS, load, load_all
+from revise_captions.registry import LAYOUTS, did_you_mean, load, load_all
 
 logger = logging.getLogger(__name__)
 FIRST_ROWS = 100
@@ -127,8 +127,18 @@ def _open(name: str, spool: Path | None, strict: bool) -> Source:
     whole = name.rpartition(":")[0] or name
     if not Path(whole).is_dir() and (not _HUB_ID.fullmatch(name) or layouts_named(whole)):
         hint = "expected a file, -, a dataset's folder, or a Hugging Face id owner/name"
-        raise UserError(f"{name} does not exist", hint=hint)
+        near = did_you_mean(path.name, _beside(path))
+        raise UserError(f"{name} does not exist{near}", hint=hint)
     return load(LAYOUTS, HUB).open(name, path, lacking)
+
+
+def _beside(path: Path) -> list[str]:
+    """What else there is in a path's folder: of many names, the first thousand."""
+    try:
+        with os.scandir(path.parent) as found:
+            return [entry.name for entry in itertools.islice(found, 1000)]
+    except OSError:  # there is no such folder
+        return []
 
 
 #: The layout of other folders, and of what is no file: ids of data sets.

@@ -54,6 +54,8 @@ def open_hub(name: str, split: str | None) -> Any:
             data = datasets.load_dataset(name, split=split, streaming=True)
     except Exception as error:  # a hundred kinds: network, names, scripts, features, files
         hint = "for a hub id: is the name right, is there a network, are you logged in?"
+        if Path(name).is_dir():
+            hint = "expected images with captions (1.jpg, 1.txt), metadata.jsonl, or files of data"
         raise UserError(f"cannot open the dataset {name}: {_line(error)}", hint=hint) from None
     if not isinstance(data, dict):
         return data
