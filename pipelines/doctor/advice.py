@@ -65,9 +65,8 @@ def _row(model: OpenModel, room: float, gpu: bool) -> str:
     return f"  {model.name:34}{size:>11}{take:>10}  {model.license}{short}"
 
 
-def command(source: str, *, critic: str, more: list[str]) -> str:
+def command(source: str, out: str, *, critic: str, more: list[str]) -> str:
     """The command that corrects `source`; a critic that is not bundled rewrites, too."""
-    out = "revised.jsonl"
     words = ["captions", "revise", source, out, "--report", "report.html", *more]
     if critic not in SHIPPED:
         words += ["--critic", critic]

@@ -58,16 +58,18 @@ def doctor(options: DoctorOptions) -> int:
     """
     from revise_captions.pipelines.doctor import advice, machine
     from revise_captions.pipelines.job.missing_images import missing_images
+    from revise_captions.pipelines.recipe.steps import suffix_of_copies
     from revise_captions.runs.inputs import open_input
 
     job, source = planned(asdict(options)), options.source
-    found = None
+    found, out = None, "revised.jsonl"
     if source:
         with closing(open_input(job.inputs, "captions-doctor", need_image=True)) as opened:
             fields = f"image in {opened.fields.image}, captions in "
             _print([("input", f"{source} ({opened.layout.title})")])
             _print([("fields", fields + ", ".join(opened.fields.captions))])
             found = probe_input(opened, job)
+            out = out if source == "-" else f"revised{suffix_of_copies(opened)}"
             _print(found.lines())
             if (problem := missing_images(opened, job.inputs.image_root)) is not None:
                 _print([("", problem[1])])
@@ -75,7 +77,7 @@ def doctor(options: DoctorOptions) -> int:
     _print(advice.machine(has))
     missing = _models(job)
     echo("")
-    return _conclude(job, found, has, missing)
+    return _conclude(job, out, found, has, missing)
 
 
 def _print(lines: Iterable[tuple[str, str]]) -> None:
@@ -144,7 +146,9 @@ def _models(job: JobOptions) -> list[str]:
     return wrong
 
 
-def _conclude(job: JobOptions, found: Probe | None, has: Machine, missing: list[str]) -> int:
+def _conclude(
+    job: JobOptions, out: str, found: Probe | None, has: Machine, missing: list[str]
+) -> int:
     """Prints what to do next. Returns the status of the run to expect."""
     from revise_captions.pipelines.doctor import advice
     from revise_captions.pipelines.job.verdict import DONE, NOTHING_JUDGED
@@ -169,7 +173,7 @@ def _conclude(job: JobOptions, found: Probe | None, has: Machine, missing: list[
         if missing or found is None:
             echo("\n".join(advice.models_for(has)))
         if found is not None and not missing:
-            echo("Run:\n  " + advice.command(source, critic=job.models.critic, more=more))
+            echo("Run:\n  " + advice.command(source, out, critic=job.models.critic, more=more))
         return 2 if missing else DONE
     echo(f"The bundled critic cannot judge these captions: {found.main_reason}.")
     echo("\n".join(advice.models_for(has)))
@@ -179,7 +183,7 @@ def _conclude(job: JobOptions, found: Probe | None, has: Machine, missing: list[
 
     if absent := [package for package in best.needs if not is_installed(package)]:
         echo(f"  pip install {' '.join(absent)}")
-    echo("  " + advice.command(source, critic=best.name, more=more))
+    echo("  " + advice.command(source, out, critic=best.name, more=more))
     return NOTHING_JUDGED
 
 

@@ -41,7 +41,7 @@ class Probe:
         sampled: Records that were looked at.
         opened: Those whose image could be decoded.
         urls: Those whose image is a URL that was not fetched.
-        problems: Counts by quarantine reason, with the first one's detail.
+        problems: Counts by quarantine reason, with the first one's line and detail.
         sentences: Sentences that were judged, or tried to be; None: no critic was asked.
         unscored: Counts of those by reason.
     """
@@ -107,9 +107,11 @@ def probe(source: Source, load: LoadImage, critic: Critic | None, *, urls: bool 
     skipped = 0
     rows = sampled(source)
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda row: _opened(source, row, load, urls), rows):
+        ask = pool.map(lambda row: _opened(source, row, load, urls), rows)
+        for row, found in zip(rows, ask, strict=True):
             if isinstance(found, BadRecord):
-                count, first = problems.get(found.reason, (0, found.detail))
+                detail = f"line {row.line:,}: {found.detail}"
+                count, first = problems.get(found.reason, (0, detail))
                 problems[found.reason] = (count + 1, first)
             elif found[1] is None:
                 skipped += 1

@@ -84,6 +84,23 @@ def test_photographs_need_another_critic_and_the_run_agrees(tmp_path, capsys, mo
     assert "64 unscored: outside the model's domain" in out
 
 
+def test_the_output_has_the_inputs_format_and_a_broken_row_its_line(tmp_path, capsys):
+    for source, out in (("a.csv", "revised.csv"), ("folder", "revised")):
+        given = tmp_path / source
+        if source == "folder":
+            given.mkdir()
+            shutil.copy(EXAMPLES.parent / "images/test-076.png", given / "1.png")
+            (given / "1.txt").write_text("One boat is visible.")
+        else:
+            image = EXAMPLES.parent / "images/test-076.png"
+            shutil.copy(image, tmp_path / "1.png")
+            given.write_text("image,caption\n1.png,One boat is visible.\nnone.png,A dog.\n")
+        code, said, _ = outcome(main, capsys, given)
+        assert code == 0
+        assert f"{given} {out} --report" in said.splitlines()[-1]
+        assert ("1 image_not_found: line 3: " in said) == (source == "a.csv")
+
+
 def test_an_empty_input(tmp_path, capsys):
     (tmp_path / "in.jsonl").write_text("")
     code, out, _ = outcome(main, capsys, tmp_path / "in.jsonl")
