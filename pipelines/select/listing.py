@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from array import array
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import numpy as np
 
 from revise_captions.io.rows import BadRow
 from revise_captions.outside_text import on_one_line
-from revise_captions.pipelines.select.columns import COLUMNS, RecordColumn
+from revise_captions.pipelines.select.columns import COLUMNS, OTHER, REASONS, RecordColumn
 from revise_captions.pipelines.select.options import ColumnsOptions
 from revise_captions.pipelines.select.run import expect_run, open_run, records_of
 
@@ -44,11 +45,17 @@ def listing(options: ColumnsOptions) -> Iterator[str]:
                     numbers[column.name].append(value)
     yield f"{records:,} records" + (f", {bad:,} that cannot be read" if bad else "")
     yield f"{'':27}{'':8}" + "".join(f"{_quantile(q):>9}" for q in QUANTILES)
+    never = [name for name in (*REASONS.values(), OTHER) if not any(numbers[name])]
     for column in COLUMNS:
+        if column.name in never:
+            continue
         values = numbers.get(column.name, array("d"))
         shown = _texts(texts[column.name]) if column.name in texts else _values(column, values)
         yield f"{column.name:27}{column.kind.lower():8}{shown}"
         yield f"{'':27}{column.about}"
+    if never:
+        yield "unscored for none of these reasons, 0 in every record:"
+        yield textwrap.fill(", ".join(never), 96, initial_indent="  ", subsequent_indent="  ")
 
 
 def _quantile(share: float) -> str:

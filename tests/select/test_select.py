@@ -128,8 +128,11 @@ def test_the_columns_are_listed_with_their_values(run, capsys):
     assert code == 0
     lines = said.splitlines()
     assert lines[0] == f"{COUNT} records"
-    by_name = {line.split()[0]: line for line in lines[2::2]}
-    assert list(by_name) == [column.name for column in COLUMNS]
+    end = next(n for n, line in enumerate(lines) if line.startswith("unscored for none of these"))
+    by_name = {line.split()[0]: line for line in lines[2:end:2]}
+    never = [name.strip(",") for line in lines[end + 1 :] for name in line.split()]
+    assert "unscored_too_long" in never
+    assert sorted([*by_name, *never]) == sorted(column.name for column in COLUMNS)
     assert by_name["record"].split()[2:] == ["1", "4", "18", "35", "53", "67", "70"]
     changed = sum(row["revised_caption"] != row["caption"] for row in read("out.jsonl"))
     assert by_name["changed"].endswith(f"true of {changed}")
