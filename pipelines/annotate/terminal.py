@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.outside_text import plain
+from revise_captions.pipelines.annotate.tasks.interfaces import INTERFACES
 from revise_captions.text.formatting import plural
 
 if TYPE_CHECKING:
@@ -63,10 +64,14 @@ def _next(options: ExportOptions) -> list[str]:
     lines = [
         "Label Studio: a project for each folder, with config.xml as labeling interface and",
         f"{options.raters} annotations per task; import tasks.json. Sheets: a copy for each rater.",
+        "The last columns of a sheet take answers, and annotator takes the rater's name:",
     ]
+    for interface in INTERFACES.values():
+        takes = (f"{name}: {', '.join(c) or 'text'}" for name, c in interface.controls.items())
+        lines.append(f"  {interface.name}: {'; '.join(takes)}")
     if options.images == "copy" and not options.image_prefix:
         lines += [
-            "It shows the images as local files: start it with",
+            "Label Studio shows the images as local files: start it with",
             "  LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true",
             f"  LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT={options.out.resolve().parent}",
             "and add local files as source storage to each project:",
@@ -78,7 +83,7 @@ def _next(options: ExportOptions) -> list[str]:
 
 def converted_text(options: ConvertOptions, found: Converted) -> str:
     command = f"captions finetune {options.out} --base MODEL --out my-critic"
-    lines = [found.about.title, f"licence: {found.about.licence}", ""]
+    lines = [found.about.title, f"license: {found.about.licence}", ""]
     lines += _splits(found.counts)
     if found.about.benchmark:
         lines += ["", "THE BENCHMARK ITSELF: a critic trained on it cannot be measured by it."]

@@ -29,7 +29,7 @@ def described(entry: Benchmark) -> str:
     lines = [entry.title, "", entry.citation, ""]
     lines += [
         f"labels   {entry.labels}",
-        f"licence  {entry.licence}",
+        f"license  {entry.licence}",
         f"get it   {entry.source} (nothing is fetched for you)",
         *(f"file     {pattern.replace('|', ' or ')}" for pattern in entry.files),
     ]

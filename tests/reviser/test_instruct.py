@@ -293,7 +293,7 @@ def test_hub_errors_say_what_to_do() -> None:
     response: Any = SimpleNamespace(status_code=403, headers={}, request=None)
     gated = chained(OSError("no"), GatedRepoError("no", response=response))
     assert "hf auth login" in explained("a/b", gated).hint
-    assert "licence" in explained("a/b", gated).message
+    assert "license" in explained("a/b", gated).message
     missing = chained(OSError("no"), RepositoryNotFoundError("no", response=response))
     assert "there is no model a/b" in explained("a/b", missing).message
     offline = chained(OSError("no"), LocalEntryNotFoundError("no"))

@@ -103,7 +103,7 @@ def explained(name: str, error: BaseException, expected: str = "AutoModelForCaus
     first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
     if "GatedRepoError" in kinds or "gated repo" in str(error):
         return UserError(
-            f"{name} is behind a licence that you have not accepted",
+            f"{name} is behind a license that you have not accepted",
             hint=f"accept it at https://huggingface.co/{name}, then run: hf auth login",
         )
     if kinds & {"LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectionError", "Timeout"}:
