@@ -31,6 +31,7 @@ import numpy as np
 
 from revise_captions.command_line.command import command
 from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.printing import echo
 from revise_captions.command_line.running import run_command
 from revise_captions.errors import UserError
 from revise_captions.io.writing import json_lines_writer, write_text
@@ -56,6 +57,7 @@ from revise_captions.picturebook.oracle.truth import Truth
 from revise_captions.picturebook.raters import rate
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.picturebook.world.scene import SPLITS, Scene
+from revise_captions.text.formatting import plural
 
 CHUNK = 64
 
@@ -282,6 +284,8 @@ def main(options: PictureBookOptions) -> None:
                  "errors": dict.fromkeys(kinds, 1.0)},
         first=o.first,
     )  # fmt: skip
+    pictures = plural(o.scenes, "picture")
+    echo(f"{plural(o.scenes * o.captions, 'caption')} of {pictures}: {o.out / o.split}.jsonl")
 
 
 if __name__ == "__main__":

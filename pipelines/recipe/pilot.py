@@ -148,8 +148,8 @@ def _right(recipe: Recipe, judged: str, root: Path) -> Iterator[str]:
     enough = trials_for(least, _WIDE)
     counts = decided(decisions_path(judged))
     if not counts:
-        yield f"{'right':9}nobody has decided about a rewrite yet: decide about {enough:,}, or all"
-        yield f"{'':9}that there are, then repeat this command."
+        yield f"{'right':9}nobody has decided whether the rewrites are right. Go on without, or"
+        yield f"{'':9}decide about {enough:,}, or all that there are, and repeat this command:"
         yield f"{'':9}{explore}"
         return
     right, of = counts.count(ACCEPT), len(counts)

@@ -42,7 +42,7 @@ def render_table(summary: Mapping[str, Any], console: Console) -> None:
     for text, help_ in said(summary["repeated"]):
         shown += [(text, "bold yellow"), (help_, None)]
     for text, how in (*shown, (head["text"], style), (head["help"], None)):
-        for line in textwrap.wrap(text, max(width, 40), break_on_hyphens=False):
+        for line in _lines(text, max(width, 40)):
             show(line, how)
     sections = (_counts, _shares, _verification, _groups, _speed)
     for section in sections:
@@ -51,6 +51,12 @@ def render_table(summary: Mapping[str, Any], console: Console) -> None:
             show()
         for label, value, note in rows:
             show(_row(label, value, note, width))
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """A text in lines, of which none begins with the unit of a number before it."""
+    joined = textwrap.wrap(text.replace(" %", "\0%"), width, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in joined]
 
 
 def _row(label: str, value: str, note: str, width: int) -> str:
@@ -143,7 +149,7 @@ def _shares(summary: Mapping[str, Any]) -> Iterator[Line]:
 def _what_it_rests_on(summary: Mapping[str, Any]) -> Iterator[Line]:
     """How far the shares can be trusted."""
     text = trust(summary)
-    for line in textwrap.wrap(_printable(text), _WIDTH, break_on_hyphens=False):
+    for line in _lines(_printable(text), _WIDTH):
         yield line, "", ""
 
 
@@ -173,7 +179,7 @@ def _verification(summary: Mapping[str, Any]) -> Iterator[Line]:
             yield f"{label:<31}{_interval(share)}  {of}", "", ""
     notes = [f"Note. {warning['text']}" for warning in found["warnings"]]
     for text in (*not_verified(summary), *notes):
-        for line in textwrap.wrap(_printable(text), _WIDTH, break_on_hyphens=False):
+        for line in _lines(_printable(text), _WIDTH):
             yield line, "", ""
 
 
