@@ -56,9 +56,9 @@ def doctor(options: DoctorOptions) -> int:
     and servers can be reached. Writes nothing. The exit status is that of the run to expect: 2 for
     a model that cannot be had, 4 if nothing could be judged, 5 if no record could be processed.
     """
+    from revise_captions.io.readers import suffix_of_copies
     from revise_captions.pipelines.doctor import advice, machine
     from revise_captions.pipelines.job.missing_images import missing_images
-    from revise_captions.pipelines.recipe.steps import suffix_of_copies
     from revise_captions.runs.inputs import open_input
 
     job, source = planned(asdict(options)), options.source

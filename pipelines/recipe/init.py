@@ -66,7 +66,7 @@ def pilot_of(total: int | None) -> int:
 
 def lines(source: Source, options: InitRecipeOptions, found: Probe) -> Iterator[str]:
     """The recipe."""
-    from revise_captions.pipelines.recipe.steps import suffix_of_copies
+    from revise_captions.io.readers import suffix_of_copies
 
     out = f"{Path(source.path.name).name.partition('.')[0]}-clean{suffix_of_copies(source)}"
     if (given := Path(source.name)).exists():  # beside IN, so that paths of images hold

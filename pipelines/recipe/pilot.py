@@ -11,7 +11,7 @@ from typing import Any
 
 from revise_captions.command_line.printing import echo
 from revise_captions.errors import UserError
-from revise_captions.io.readers import open_rows
+from revise_captions.io.readers import open_rows, suffix_of_copies
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.source import Source
 from revise_captions.pipelines.annotate.tasks.decided import ACCEPT
@@ -20,7 +20,7 @@ from revise_captions.pipelines.output.writers import write_as_is
 from revise_captions.pipelines.recipe.ledger import Ledger, LedgerEntry, check_folder, stamp
 from revise_captions.pipelines.recipe.recipe import Recipe
 from revise_captions.pipelines.recipe.run import RecipeResult, digest_of, run_recipe
-from revise_captions.pipelines.recipe.steps import steps_folder, suffix_of_copies
+from revise_captions.pipelines.recipe.steps import steps_folder
 from revise_captions.pipelines.select.columns import captioner_of
 from revise_captions.pipelines.select.run import drawn
 from revise_captions.runs.inputs import open_input

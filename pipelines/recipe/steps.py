@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from revise_captions.io.readers import layouts_named
+from revise_captions.io.readers import suffix_of_copies
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.source import Source
 from revise_captions.io.writing import replacing
@@ -57,15 +57,6 @@ class RecipeStep:
 def steps_folder(out: str) -> Path:
     """`clean.jsonl.steps` for `clean.jsonl`."""
     return Path(f"{out.rstrip('/')}.steps")
-
-
-def suffix_of_copies(source: Source) -> str:
-    """What names a copy as the source's own format."""
-    name = Path(source.path.name)
-    if source.layout.folder is not None or not layouts_named(name.name):
-        return ""
-    packed = name.suffix.lower() in (".gz", ".zst", ".zstd")
-    return "".join(name.suffixes[-2:] if packed else name.suffixes[-1:])
 
 
 def steps_of(recipe: Recipe, source: Source) -> list[RecipeStep]:

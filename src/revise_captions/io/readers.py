@@ -132,6 +132,15 @@ def _open(name: str, spool: Path | None, strict: bool) -> Source:
     return load(LAYOUTS, HUB).open(name, path, lacking)
 
 
+def suffix_of_copies(source: Source) -> str:
+    """What names a copy as the source's own format."""
+    name = Path(source.path.name)
+    if source.layout.folder is not None or not layouts_named(name.name):
+        return ""
+    packed = name.suffix.lower() in (".gz", ".zst", ".zstd")
+    return "".join(name.suffixes[-2:] if packed else name.suffixes[-1:])
+
+
 def _beside(path: Path) -> list[str]:
     """What else there is in a path's folder: of many names, the first thousand."""
     try:
