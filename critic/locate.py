@@ -11,6 +11,7 @@ from revise_captions.critic.profile import CriticProfile
 from revise_captions.engines.model_files import FILES
 from revise_captions.engines.model_spec import HUB_ID
 from revise_captions.errors import UserError
+from revise_captions.registry import did_you_mean
 from revise_captions.stats.calibration import threshold_for
 
 BUNDLED = Path(__file__).parent / "bundled"
@@ -39,10 +40,10 @@ def find_checkpoint(name: str, what: str = "critic") -> Path:
     if folder.is_dir():
         return folder
     if not HUB_ID.fullmatch(name):
-        raise UserError(
-            f"no {what} at {name!r}: there is no such folder",
-            hint=f"--{what} takes a folder or a hub id (google/paligemma2-3b-pt-448)",
-        )
+        named = ("bundled", "new") if what == "base" else ()
+        near = did_you_mean(name, named) or ": there is no such folder"
+        takes = ", ".join([*named, "a folder or a hub id (google/paligemma2-3b-pt-448)"])
+        raise UserError(f"no {what} at {name!r}{near}", hint=f"--{what} takes {takes}")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError
 

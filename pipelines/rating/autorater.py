@@ -128,12 +128,10 @@ def read_judged(
             raise UserError(f"{name}, row {row.line} has no `revision` of a single caption")
         who = captioner or _named(row.data, captioner_field, CAPTIONER_FIELDS)
         image = _named(row.data, image_field, _IMAGES)
-        if who is None or image is None:
-            missing, option = ("captioner", "--captioner-field") if who is None else ("image", "")
-            raise UserError(
-                f"{name}, row {row.line}: no field names its {missing}",
-                hint=f"set {option or '--image-field'}, or pass NAME=FILE",
-            )
+        if who is None:
+            raise _unnamed(name, row.line, "captioner")
+        if image is None:
+            raise _unnamed(name, row.line, "image")
         caption = str(look_up(row.data, source.fields.captions[0]))
         with mended_by_user(f"{name}, row {row.line}: `revision` is not of revise-captions"):
             counted = list(_counted(row.data, caption, who, image))
@@ -245,6 +243,18 @@ def _named_kind(label: Mapping[str, Any], span: Span) -> str | None:
     kinds = label.get("error_types") or label.get("error_type")
     kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
     return kind if isinstance(kind, str) and kind else None
+
+
+def expect_captioner(name: str, field: str | None) -> None:
+    """Raises `UserError` where the first row names no captioner: before hours of judging."""
+    first = next((row for row in open_rows(name).rows() if isinstance(row, Row)), None)
+    if first is not None and _named(first.data, field, CAPTIONER_FIELDS) is None:
+        raise _unnamed(name, first.line, "captioner")
+
+
+def _unnamed(name: str, line: int, what: str) -> UserError:
+    hint = f"set --{what}-field, or pass NAME=FILE"
+    return UserError(f"{name}, row {line}: no field names its {what}", hint=hint)
 
 
 _IMAGES = ("image_id", "image", "image_path", "image_file", "file_name", "img", "url", "jpg", "png")

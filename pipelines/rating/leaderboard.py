@@ -25,6 +25,7 @@ from revise_captions.pipelines.rating import error_rates, formats
 from revise_captions.pipelines.rating.autorater import (
     Counted,
     RatedCaptioners,
+    expect_captioner,
     is_judged,
     joined,
     rate,
@@ -133,6 +134,9 @@ def _is_of_unfinished(name: str) -> bool:
 
 
 def _rows(options: RatingOptions) -> Iterator[Counted]:
+    for captioner, path in map(_named, options.inputs):
+        if captioner is None and path != "-":
+            expect_captioner(path, options.captioner_field)
     for given in options.inputs:
         captioner, path = _named(given)
         judged = path if is_judged(path) else _judge(options, path)

@@ -11,7 +11,7 @@ from PIL import Image
 from tinycritic import saved
 
 from revise_captions.critic import prompts
-from revise_captions.critic.locate import chosen_threshold, stored_card
+from revise_captions.critic.locate import chosen_threshold, find_checkpoint, stored_card
 from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
@@ -268,6 +268,12 @@ def test_missing_critics_get_one_line(name, says):
     with pytest.raises(UserError, match=says) as error:
         load_paligemma(name)
     assert "--critic takes" in error.value.hint
+
+
+def test_a_misspelled_base_is_answered_with_the_nearest():
+    with pytest.raises(UserError, match=r"no base at 'bundle': did you mean bundled\?") as error:
+        find_checkpoint("bundle", "base")
+    assert error.value.hint.startswith("--base takes bundled, new, a folder or a hub id")
 
 
 def test_broken_checkpoints_get_one_line(tmp_path, folder):

@@ -312,6 +312,7 @@ def test_mistakes_are_one_line(rate, tmp_path, arguments, says):
     code, out, err = rate(*arguments)
     assert (code, out) == (2, "")
     assert says in err
+    assert not (tmp_path / "b").exists()  # nothing was judged for it
 
 
 def test_a_damaged_leaderboard_is_named(tmp_path):
