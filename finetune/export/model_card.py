@@ -22,6 +22,7 @@ from revise_captions.finetune.models.adapters import trained_parts
 from revise_captions.stats.classification import macro_f1, one_class_macro_f1, roc_auc
 from revise_captions.stats.paired_tests import ResampledFigure as Figure
 from revise_captions.stats.paired_tests import measured
+from revise_captions.text.formatting import plural
 
 if TYPE_CHECKING:
     from revise_captions.finetune.data.records import Examples
@@ -135,11 +136,11 @@ tags: [caption-factuality, critic]
 Judges each sentence of a caption against its image and explains errors. Trained by
 `captions finetune`; use it with `revise-captions in.jsonl out.jsonl --critic FOLDER`.
 
-- Base: {base} (licence: {base_license(run.base.folder)}).
+- Base: {base} (license: {base_license(run.base.folder)}).
 - Trained: {what[settings.lora.method]} of {learned} parameters.
 - Prompts: version {asks.VERSION} (VNLI-Critique, section 4.1). Attention: {attention_mode}.
 - Data: {data}
-- Licence of the data: {data_license(run.train.root)}.
+- License of the data: {data_license(run.train.root)}.
 
 ## Figures
 
@@ -156,7 +157,7 @@ The figures hold for images and captions like the training data. For others, mea
 
 ## Training
 
-{run.progress.step:,} steps of {settings.data.batch_size} captions, with these settings:
+{plural(run.progress.step, "step")} of {settings.data.batch_size} captions, with these settings:
 
 | setting | value |
 | --- | --- |
@@ -176,7 +177,7 @@ def _data_lines(run: TrainingRun) -> str:
         more, also = len(train) - train.own, provenance(train.replayed)
         what, licence = also.get("title") or "other data", data_license(train.replayed)
         replayed = (
-            f" Mixed in, {share:.0%} of all: {more:,} captions of {what} (licence: {licence})."
+            f" Mixed in, {share:.0%} of all: {more:,} captions of {what} (license: {licence})."
         )
     if stated.get("benchmark") or also.get("benchmark"):
         mark = " **This is a benchmark: the critic cannot be measured by it.**"

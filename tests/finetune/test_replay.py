@@ -94,7 +94,7 @@ def test_a_run_that_was_resumed_replays_what_it_would_have(data, old, base, tmp_
     assert (card["train_captions"], card["replayed_captions"]) == (8, 9)
     page = (tmp_path / "a" / "README.md").read_text()
     assert "8 captions of 8 images" in page
-    assert "Mixed in, 60% of all: 9 captions of other data (licence: not stated" in page
+    assert "Mixed in, 60% of all: 9 captions of other data (license: not stated" in page
     assert "This is a benchmark" not in page
 
 
@@ -106,7 +106,7 @@ def test_a_replayed_benchmark_marks_the_critic(data, old, base, tmp_path):
     words = ("--out", tmp_path / "out", "--replay", replayed, "--steps", 1, *SMALL)
     assert command(data, "--base", base, *words).exit_code == 0
     page = (tmp_path / "out" / "README.md").read_text()
-    assert "9 captions of A benchmark (licence: CC-BY)." in page
+    assert "9 captions of A benchmark (license: CC-BY)." in page
     assert "**This is a benchmark: the critic cannot be measured by it.**" in page
     card = json.loads((tmp_path / "out" / "critic.json").read_text())
     assert card["training"]["replayed_data"] == about
