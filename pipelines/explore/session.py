@@ -14,6 +14,7 @@ from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.decoding import reduced
 from revise_captions.io.fields import to_record
 from revise_captions.io.images import load_image, parse_image, resolve_path
+from revise_captions.io.readers import open_rows
 from revise_captions.io.rows import Row
 from revise_captions.io.writing import check_writable
 from revise_captions.pipelines.annotate.tasks.decided import decidable, decided_unit
@@ -227,6 +228,8 @@ def open_session(options: ExploreOptions, tell: Any = lambda text: None) -> Expl
     if "-" in (options.run.path, options.against):
         hint = "name the file that revise-captions wrote"
         raise UserError("a run is read more than once, and cannot be standard input", hint=hint)
+    if not Path(options.run.path).exists():
+        open_rows(options.run.path).close()  # says so, before a place for decisions is missed
     reads: list[Path | str] = [options.run.path, quarantine_path(options.run.path)]
     reads += [options.against] if options.against else []
     if options.new is not None:

@@ -153,6 +153,11 @@ def test_standard_input_is_no_run():
         open_session(ExploreOptions(RunFile("-")))
 
 
+def test_a_misspelled_folder_is_not_asked_to_be_made(tmp_path):
+    with pytest.raises(UserError, match=r"/no/run\.jsonl does not exist"):
+        open_session(ExploreOptions(RunFile(str(tmp_path / "no/run.jsonl"))))
+
+
 def test_each_run_has_a_file_of_decisions_of_its_own():
     names = [decisions_path(out).name for out in ("a.v1.jsonl", "a.v2.jsonl", "a.parquet", "a")]
     assert len(set(names)) == 4
