@@ -12,7 +12,7 @@ import click
 from revise_captions.command_line.command import command, help_research
 from revise_captions.command_line.options import REQUIRED, argument, group, option
 from revise_captions.command_line.printing import echo
-from revise_captions.command_line.shared import OUT_FOLDER
+from revise_captions.command_line.shared import EXISTING, OUT_FOLDER
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.finetune.config import TrainingSettings, expect_adapters, require_limit
 from revise_captions.finetune.data.labeled_rows import RowOptions
@@ -32,7 +32,7 @@ WORTH_COMPILING = 20
 class FinetuneOptions:
     """What is trained on what, and where it is written."""
 
-    data: Path = argument("DATA", type=click.Path(exists=True, path_type=Path))
+    data: Path = argument("DATA", type=EXISTING)
     base: str = option(REQUIRED, "Model folder or Hugging Face id, 'bundled', or 'new'.")
     out: Path = option(REQUIRED, "Folder to write.", type=OUT_FOLDER)
     resume: bool = option(False, "Continue from the last save in --out.")
@@ -47,7 +47,7 @@ class FinetuneOptions:
         (),
         "JSONL file or folder of images that must not be in the training data, besides the "
         "validation split.",
-        type=click.Path(exists=True, path_type=Path),
+        type=EXISTING,
     )
     allow: tuple[Literal["missing-rationales", "duplicates", "shared-images"], ...] = option(
         (), "Continue in spite of this problem in the data."

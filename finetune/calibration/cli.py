@@ -11,7 +11,7 @@ import click
 from revise_captions.command_line.command import SECTIONS, command
 from revise_captions.command_line.options import argument, group, option
 from revise_captions.command_line.printing import echo
-from revise_captions.command_line.shared import OUT_FILE, shared_option
+from revise_captions.command_line.shared import EXISTING, OUT_FILE, shared_option
 from revise_captions.engines.model_spec import Placement
 
 EPILOG = """
@@ -22,7 +22,6 @@ Examples:
   captions calibrate bundled rated --benchmark chocolate --out profile.json
   captions calibrate my-critic data --into-card --false-alarms 0.01
 """
-_THERE = click.Path(exists=True, path_type=Path)
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
@@ -31,7 +30,7 @@ class CalibrateOptions:
     """What is measured, on which data, and what is chosen by it."""
 
     critic: str = argument("CRITIC")
-    data: Path = argument("DATA", type=_THERE)
+    data: Path = argument("DATA", type=EXISTING)
     out: Path | None = option(None, "Write the profile to this file.", type=OUT_FILE)
     into_card: bool = option(
         False,
@@ -48,7 +47,7 @@ class CalibrateOptions:
         "More labeled data, of which only the rewrites count: how many of those that the critic "
         "accepts are true?  [default: those of DATA]",
         metavar="DATA",
-        type=_THERE,
+        type=EXISTING,
     )
     map: Literal["auto", "none", "temperature", "logistic", "isotonic"] = option(
         "auto",

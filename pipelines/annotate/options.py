@@ -11,6 +11,7 @@ import click
 from revise_captions.command_line.options import REQUIRED, argument, option
 from revise_captions.command_line.shared import (
     COUNT,
+    EXISTING,
     EXISTING_FOLDER,
     OUT_FOLDER,
     Listed,
@@ -21,7 +22,6 @@ from revise_captions.io.fields import Fields
 from revise_captions.pipelines.annotate.tasks.sampling import KEYS, SamplingDesign
 
 InterfaceName = Literal["factuality", "critique", "preference"]
-_THERE = click.Path(path_type=Path, exists=True)
 
 
 def _validation(default: float) -> Any:
@@ -94,8 +94,8 @@ class ExportOptions:
 class ImportOptions:
     """Whose answers become labels. `export` is a folder, or a run."""
 
-    export: Path = argument("EXPORT", type=_THERE)
-    answers: tuple[Path, ...] = argument("ANSWERS…", type=_THERE)
+    export: Path = argument("EXPORT", type=EXISTING)
+    answers: tuple[Path, ...] = argument("ANSWERS…", type=EXISTING)
     out: Path = option(REQUIRED, "Folder to write.", type=OUT_FOLDER)
     min_raters: int | None = option(
         None,

@@ -10,12 +10,14 @@ What the object must be, each kind's protocol says (docs/extending.md).
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint, EntryPoints, distributions
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +168,15 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     """`: did you mean NAME?` for the known name nearest to a misspelled one, else nothing."""
     near = get_close_matches(given.lower(), list(known), n=1)
     return f": did you mean {near[0]}?" if near else ""
+
+
+def nearest_path(path: Path) -> str:
+    """The same for a path that does not exist, of the first thousand names in its folder."""
+    try:
+        with os.scandir(path.parent) as found:
+            return did_you_mean(path.name, [entry.name for entry in islice(found, 1000)])
+    except OSError:  # nor does its folder
+        return ""
 
 
 def is_folder(kind: Kind, given: str) -> bool:

@@ -163,6 +163,13 @@ def test_what_is_no_recipe_is_said(text, said, tmp_path, capsys):
     assert "Traceback" not in printed
 
 
+def test_a_misspelled_recipe_is_answered_with_the_nearest(capsys, tmp_path):
+    write("")
+    code_, _, said = outcome(main, capsys, "run", "recip.toml")
+    assert code_ == 2
+    assert "'recip.toml' does not exist: did you mean recipe.toml?" in said
+
+
 @pytest.mark.parametrize("stages", ["together", "in turn"])
 def test_the_report_has_the_intervals_that_the_terminal_had(stages, tmp_path, capsys):
     make("jsonl", tmp_path)

@@ -99,9 +99,23 @@ def listed_option(default: tuple[Any, ...], help: str, **more: Any) -> Any:
     return option(default, help, **{"type": Listed(), "multiple": False, **more})
 
 
+class ExistingPath(click.Path):
+    """A path that must exist; a misspelled one is answered with the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = "" if os.path.lexists(value) else registry.nearest_path(Path(value))
+            if not near:
+                raise
+            self.fail(error.message.rstrip(".") + near, param, ctx)
+
+
 #: Argument and option types.
-EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+EXISTING = ExistingPath(path_type=Path, exists=True)
+EXISTING_FILE = ExistingPath(path_type=Path, exists=True, dir_okay=False)
+EXISTING_FOLDER = ExistingPath(path_type=Path, exists=True, file_okay=False)
 OUT_FILE = OutputPath(path_type=Path, dir_okay=False)
 OUT_FOLDER = OutputPath(path_type=Path, file_okay=False)
 #: A file, a folder in the formats that are one, or `-`; a text, so that `folder/` stays one.

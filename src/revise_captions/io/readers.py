@@ -30,7 +30,7 @@ from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.signature_file import read_signatures, with_lines
 from revise_captions.io.source import NO_FIELDS, WINDOW, Layout, Source
 from revise_captions.io.writing import WorkingFile, working_file
-from revise_captions.registry import LAYOUTS, did_you_mean, load, load_all
+from revise_captions.registry import LAYOUTS, load, load_all, nearest_path
 
 logger = logging.getLogger(__name__)
 FIRST_ROWS = 100
@@ -127,7 +127,7 @@ def _open(name: str, spool: Path | None, strict: bool) -> Source:
     whole = name.rpartition(":")[0] or name
     if not Path(whole).is_dir() and (not _HUB_ID.fullmatch(name) or layouts_named(whole)):
         hint = "expected a file, -, a dataset's folder, or a Hugging Face id owner/name"
-        near = did_you_mean(path.name, _beside(path))
+        near = nearest_path(path)
         raise UserError(f"{name} does not exist{near}", hint=hint)
     return load(LAYOUTS, HUB).open(name, path, lacking)
 
@@ -139,15 +139,6 @@ def suffix_of_copies(source: Source) -> str:
         return ""
     packed = name.suffix.lower() in (".gz", ".zst", ".zstd")
     return "".join(name.suffixes[-2:] if packed else name.suffixes[-1:])
-
-
-def _beside(path: Path) -> list[str]:
-    """What else there is in a path's folder: of many names, the first thousand."""
-    try:
-        with os.scandir(path.parent) as found:
-            return [entry.name for entry in itertools.islice(found, 1000)]
-    except OSError:  # there is no such folder
-        return []
 
 
 #: The layout of other folders, and of what is no file: ids of data sets.
