@@ -9,22 +9,23 @@ nothing in the image is anywhere near them, nor near any of a quote of which no 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import combinations
 
 from rapidfuzz import fuzz
 
 from revise_captions.charts.ocr import TextLine
 from revise_captions.critic.text.alignment import Alignment, Folded, Piece, align, fold
 from revise_captions.critic.text.differences import (
-    Substitution,
     at_ends,
     changed,
     is_beyond,
     substitutions,
 )
-from revise_captions.critic.text.spotting import Odds, evidence, is_spottable
+from revise_captions.critic.text.spotting import Odds, is_spottable, traces
 from revise_captions.records import Box, Span
 
 #: How sure an OCR has to be of a line, on average of its letters, to have read it; and for a fix to
@@ -41,15 +42,21 @@ MOST_OFF = 0.34
 BESIDE, APART = 0.6, 0.25
 #: Fewer letters than these are found everywhere; and of those of a longer quote.
 LEAST_LETTERS, LEAST_APART = 3, 5
-#: Words are nowhere in an image if log P is no more than this per letter (`spotting.evidence`), and
-#: if they have so many letters; and a whole quote if a word has.
-NOWHERE, LEAST_MISSED, LONG = -3.0, 5, 4
-#: A word beside others of its quote is not missed where a line is so much like it, in percent.
-ALIKE = 65.0
+#: Words are nowhere in an image if log P is no more than this per letter (`spotting.traces`), where
+#: something looks like a line and is not read, and where all is read; if they stand out no more
+#: than this from their letters in other orders; and if they have so many letters.
+NOWHERE, NOWHERE_SEEN, STANDS_OUT, LEAST_MISSED = -3.0, -2.0, 2.5, 5
+#: Letters are at least this much wide as high.
+NARROW = 0.35
+#: Of another alphabet, noise makes up no more than this share of what is well read.
+OTHER = 0.1
 #: A line in the place of words is they themselves, cut or garbled, if it is so much like them.
 SAME = 80.0
 #: What is read with less is doubtful.
 DOUBTFUL = 0.9
+
+#: What an OCR cannot count.
+_REPEATED = re.compile(r"(.)\1{2,}")
 
 Likelihoods = Callable[[TextLine, Sequence[str]], list[float]]
 
@@ -71,12 +78,14 @@ class ImageText:
         unread: What looks like text and cannot be read.
         odds: Of the letters of all that may be text, the faintest too; asked for where it matters.
         likelihoods: The OCR's log P of texts in the place of a line.
+        scores: How sure it is of each of a line's letters; () where that is not known.
     """
 
     lines: Sequence[TextLine]
     unread: Sequence[TextLine]
     odds: Callable[[], Sequence[Odds]]
     likelihoods: Likelihoods
+    scores: Callable[[TextLine], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +133,6 @@ def check(quote: str, seen: ImageText, stated: bool = True) -> QuoteCheck:
         return _UNREADABLE  # it may be what something is called, or be in other words
     off = [piece for piece in found.pieces if piece.cost]
     near = [piece for piece in off if _comparable(piece, said, read)]
-    if not near and len(off) == len(found.pieces):
-        absent = stated and _is_absent(quote, said, read, seen)
-        return QuoteCheck(QuoteOutcome.REFUTED) if absent else _UNREADABLE
     alone = not (near and _other_ways(quote, texts, near, found))
     beside = any(not piece.cost or _stands(piece, said, read) for piece in found.pieces)
     most = (BESIDE if beside else APART) * len(said.letters)
@@ -134,7 +140,7 @@ def check(quote: str, seen: ImageText, stated: bool = True) -> QuoteCheck:
     differences: tuple[Difference, ...] = ()
     if alone or any(_stands(piece, said, read) for piece in near):
         differences = tuple(
-            replace(one, clear=one.clear and clear and not _is_elsewhere(one.span.of(quote), read))
+            one
             for piece in off
             for one in (
                 _in_line(piece, quote, seen)
@@ -142,6 +148,8 @@ def check(quote: str, seen: ImageText, stated: bool = True) -> QuoteCheck:
                 else _in_the_place(piece, found, quote, seen)
             )
         )
+    clear = clear and all(one.clear and _is_meant(one, quote, read) for one in differences)
+    differences = tuple(replace(one, clear=clear) for one in differences)
     if differences or (stated and _lacks_a_word(quote, said, read, seen)):
         return QuoteCheck(QuoteOutcome.REFUTED, differences)
     return _UNREADABLE
@@ -162,18 +170,32 @@ def _comparable(piece: Piece, said: Folded, read: Sequence[Folded]) -> bool:
 
 
 def _stands(piece: Piece, said: Folded, read: Sequence[Folded]) -> bool:
-    """Whether one of the words is in their line as quoted."""
+    """Whether a word, or short ones that follow each other, is in their line as quoted."""
     if piece.line is None:
         return False
-    words = {said.letters[a:b] for a, b in said.words[slice(*piece.words)]}
-    line = read[piece.line]
-    return any(line.letters[a:b] in words for a, b in line.words if b - a >= LEAST_LETTERS)
+    line, low, high = read[piece.line], *piece.words
+    runs = _runs(said.letters, said.starts[low : high + 1])
+    return not runs.isdisjoint(_runs(line.letters, line.starts))
 
 
-def _is_elsewhere(words: str, read: Sequence[Folded]) -> bool:
-    """Whether some of the words that differ are in the image: nobody knows which text is meant."""
-    said, known = fold(words), {line.letters[a:b] for line in read for a, b in line.words}
-    return any(said.letters[a:b] in known for a, b in said.words if b - a >= LEAST_LETTERS)
+def _runs(letters: str, starts: Sequence[int]) -> set[str]:
+    """Words, and words that follow each other, of letters enough."""
+    return {letters[a:b] for a, b in combinations(starts, 2) if b - a >= LEAST_LETTERS}
+
+
+def _is_meant(one: Difference, quote: str, read: Sequence[Folded]) -> bool:
+    """Whether it is this text that is meant: not where what is read is in the quote already, nor
+    where words that differ are elsewhere in the image, unless the line has both neighbors."""
+    said, right = fold(one.span.of(quote)), fold(one.right).letters
+    before, after = fold(quote[: one.span.start]), fold(quote[one.span.end :])
+    sides = [part.letters[a:b] for part in (before, after) for a, b in part.words]
+    known = {line.letters[a:b] for line in read for a, b in line.words}
+    if right in sides or not any(said.letters[a:b] in known for a, b in said.words):
+        return right not in sides
+    if not before.letters or not after.letters:
+        return False
+    around = before.letters[slice(*before.words[-1])] + right + after.letters[: after.starts[1]]
+    return any(around in line.letters for line in read)
 
 
 def _other_ways(quote: str, texts: Sequence[str], near: Sequence[Piece], found: Alignment) -> bool:
@@ -189,29 +211,39 @@ def _in_line(piece: Piece, quote: str, seen: ImageText) -> list[Difference]:
     line, said = seen.lines[piece.line], fold(quote)
     text = said.letters[said.starts[piece.words[0]] : said.starts[piece.words[1]]]
     cut, longer = at_ends(text, fold(line.text), piece.window)
-    return [
-        Difference(one.span, one.right, line.box, not longer and _is_clear(one, line))
-        for one in substitutions(quote, line.text, piece)
-        if _is_sure(
-            line,
-            changed(quote, line.text, piece, one),
-            seen,
-            END_MARGIN if cut else LEAST_MARGIN,
-        )
-    ]
+    margin, found = END_MARGIN if cut else LEAST_MARGIN, []
+    for one in substitutions(quote, line.text, piece):
+        score, right = _score(line, one.shown, seen), one.shown.of(line.text)
+        if _is_sure(line, changed(quote, line.text, piece, one), seen, margin, score):
+            clear = one.clear and not longer and score >= WRITTEN and _is_copied(right)
+            found.append(Difference(one.span, right, line.box, clear))
+    return found
 
 
-def _is_clear(one: Substitution, line: TextLine) -> bool:
-    """Whether words may be written: well read, as many as the quote's, and without accents."""
-    return one.clear and line.score >= WRITTEN and one.right.isascii()
+def _score(line: TextLine, span: Span, seen: ImageText) -> float:
+    """How sure an OCR is of a part of a line, on average of its letters."""
+    scores = seen.scores(line)[slice(*span)]
+    return sum(scores) / len(scores) if scores else line.score
 
 
-def _is_sure(line: TextLine, ways: Sequence[str], seen: ImageText, margin: float) -> bool:
-    """Whether the OCR is sure that a line reads as it does, and in none of other ways."""
-    if not ways or line.score < DOUBTFUL:
+def _is_sure(
+    line: TextLine, ways: Sequence[str], seen: ImageText, margin: float, score: float
+) -> bool:
+    """Whether the OCR is sure that a part of a line reads as it does, and in none of other ways."""
+    if not ways or score < DOUBTFUL or any(_counted(x) == _counted(line.text) for x in ways):
         return False
     own, *others = seen.likelihoods(line, [line.text, *ways])
-    return own - max(others) >= (margin if line.score >= SURE else UNSURE_MARGIN)
+    return own - max(others) >= (margin if score >= SURE else UNSURE_MARGIN)
+
+
+def _counted(text: str) -> str:
+    """A text without spaces, and letters three times in a row at most: OCRs cannot count them."""
+    return _REPEATED.sub(r"\1\1\1", "".join(text.casefold().split()))
+
+
+def _is_copied(right: str) -> bool:
+    """Whether what is read is surely what stands there, to the letter: OCRs mistake accents."""
+    return right.isascii() and _REPEATED.search(right) is None
 
 
 def _in_the_place(piece: Piece, found: Alignment, quote: str, seen: ImageText) -> list[Difference]:
@@ -241,7 +273,7 @@ def _in_the_place(piece: Piece, found: Alignment, quote: str, seen: ImageText) -
     line = places[0]
     if fuzz.ratio(fold(line.text).letters, said.letters[first:last]) >= SAME:
         return []  # the words themselves, cut or garbled
-    if not _is_sure(line, [span.of(quote)], seen, LEAST_MARGIN):
+    if not _is_sure(line, [span.of(quote)], seen, LEAST_MARGIN, line.score):
         return []
     clear = len(fold(line.text).words) == piece.words[1] - piece.words[0] and line.text.isascii()
     return [Difference(span, line.text, line.box, clear)]
@@ -260,42 +292,48 @@ def _follows(line: TextLine, other: TextLine) -> bool:
     return beside or (below and shared < 0.7 * height)
 
 
-def _is_absent(quote: str, said: Folded, read: Sequence[Folded], seen: ImageText) -> bool:
-    """Whether an image has text that is well read, and surely none of a quote's words."""
-    words = [said.letters[a:b] for a, b in said.words]
-    if max(map(len, words)) < LONG or any(letter.isdigit() for letter in quote):
-        return False  # short texts, codes and numbers are what is overlooked
-    if any(_is_like(word, line.letters) for word in words if len(word) >= LONG for line in read):
-        return _lacks_a_word(quote, said, read, seen)
-    return _is_legible(quote, seen) and _are_nowhere(words, seen)
-
-
 def _lacks_a_word(quote: str, said: Folded, read: Sequence[Folded], seen: ImageText) -> bool:
-    """Whether an image surely has none of one of a quote's words, nor a part of it or the like."""
-    words = [
+    """Whether an image has text that is well read, and surely none of one of a quote's words, nor a
+    part of it or the like. Short texts, codes and numbers are what is overlooked."""
+    words = {
         said.letters[a:b]
         for a, b in said.words
         if b - a >= LEAST_MISSED
         and not any(letter.isdigit() for letter in quote[said.origin[a] : said.origin[b - 1] + 1])
-    ]
-    words = [word for word in words if not any(_is_like(word, line.letters) for line in read)]
-    return bool(words) and _is_legible(quote, seen) and any(_are_nowhere([w], seen) for w in words)
+    }
+    words = {word for word in words if not any(_may_be_cut(word, line) for line in read)}
+    return bool(words) and _is_legible(quote, seen) and any(_is_nowhere(w, seen) for w in words)
 
 
-def _is_like(word: str, line: str) -> bool:
-    """Whether a line, or a part of it that is as long, may be a garbled or cut reading of a
-    word."""
-    alike = fuzz.ratio if len(line) < len(word) else fuzz.partial_ratio
-    return alike(word, line) >= ALIKE
+def _may_be_cut(word: str, line: Folded) -> bool:
+    """Whether a word is in a line, or in part at one of its ends."""
+    parts = [line.letters[a:b] for a, b in line.words if b - a >= LEAST_LETTERS]
+    if not parts:
+        return False
+    return word in line.letters or word.endswith(parts[0]) or word.startswith(parts[-1])
 
 
 def _is_legible(quote: str, seen: ImageText) -> bool:
-    """Whether an image has text that is well read, in the quote's alphabet and no other: a quote
-    may be a translation."""
+    """Whether an image has text that is well read, in the quote's alphabet and hardly any other: a
+    quote may be a translation."""
     sure = [fold(line.text).letters for line in seen.lines if line.score >= SURE]
-    letters = fold(quote).letters + "".join(sure)
-    return quote.isascii() and is_spottable(letters) and any(len(x) > LEAST_LETTERS for x in sure)
+    letters = "".join(sure)
+    other = sum(not is_spottable(letter) for letter in letters)
+    own = all(one.isascii() for one in quote if one.isalnum()) and is_spottable(fold(quote).letters)
+    return own and other <= OTHER * len(letters) and any(len(x) > LEAST_LETTERS for x in sure)
 
 
-def _are_nowhere(words: Sequence[str], seen: ImageText) -> bool:
-    return evidence(words, seen.odds()) < NOWHERE
+def _is_nowhere(word: str, seen: ImageText) -> bool:
+    """Whether a word is unlikely at all places of an image, and no likelier than its letters in
+    other orders; more unlikely where something that it may stand in is not read."""
+    blind = (line for line in (*seen.unread, *seen.lines) if line.score < DOUBTFUL)
+    bound = NOWHERE if any(_may_hold(line, word) for line in blind) else NOWHERE_SEEN
+    level, above = traces(word, seen.odds())
+    return level < bound and above < STANDS_OUT
+
+
+def _may_hold(line: TextLine, word: str) -> bool:
+    """Whether what looks like a line is long enough for a word."""
+    left, top, right, bottom = line.box
+    sides = sorted((right - left, bottom - top))
+    return sides[1] >= NARROW * len(word) * sides[0]

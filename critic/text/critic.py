@@ -29,12 +29,17 @@ from revise_captions.critic.text.checks import (
     check,
 )
 from revise_captions.critic.text.quotes import Quote, quotes_in
-from revise_captions.critic.text.spotting import Odds, letter_odds, log_likelihoods
+from revise_captions.critic.text.spotting import (
+    Odds,
+    letter_odds,
+    letter_scores,
+    log_likelihoods,
+)
 from revise_captions.records import Box, Evidence, Fix, Rationale, Span, Unscored, Verdict
 
 #: Changes whenever the same reading could give another answer.
-VERSION = "text-2"
-#: P(factual) of a sentence with a refuted quote: none of 121 was right on the photographs that the
+VERSION = "text-3"
+#: P(factual) of a sentence with a refuted quote: none of 133 was right on the photographs that the
 #: rules were set on (`scripts.research.quoted_text.measure DATA --tuning`), .030 at most.
 REFUTED = 0.02
 #: It gives no other P(factual), so any threshold above it flags the same sentences.
@@ -78,7 +83,7 @@ class TextCritic:
         quotes = quotes_in(sentence)
         if not quotes:
             return []
-        seen = ImageText(*self.read(image), partial(self._odds, image), _likelihoods)
+        seen = ImageText(*self.read(image), partial(self._odds, image), _likelihoods, _scores)
         return [(quote, check(quote.text, seen, quote.stated)) for quote in quotes]
 
     def read(self, image: Image) -> TextSeen:
@@ -141,6 +146,10 @@ def _covers(box: Box, other: Box) -> bool:
 def _likelihoods(line: TextLine, texts: Sequence[str]) -> list[float]:
     assert line.crop is not None
     return log_likelihoods(line.crop, texts)
+
+
+def _scores(line: TextLine) -> Sequence[float]:
+    return () if line.crop is None else letter_scores(line.crop, line.text)
 
 
 def fix_of(quote: Quote, one: Difference) -> Fix:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import or_
 
 from rapidfuzz.distance import Levenshtein
 
 from revise_captions.critic.text.alignment import Folded, Piece, fold
 from revise_captions.records import Span
+
+#: A word of a quote goes on where a line ends if at most this share of the line's word differs.
+_HIDDEN = 0.34
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +23,13 @@ class Substitution:
     Attributes:
         span: The words, half-open, in code points of the quote.
         place: Where the line has them, half-open, in its folded letters.
-        right: They, as they stand there.
-        clear: Whether they are as many.
+        shown: They, half-open, in code points of the line.
+        clear: Whether they are as many, and joined to others in the same way.
     """
 
     span: Span
     place: tuple[int, int]
-    right: str
+    shown: Span
     clear: bool
 
 
@@ -57,14 +61,22 @@ def at_ends(text: str, line: Folded, window: tuple[int, int]) -> tuple[bool, boo
         line: The line.
         window: Where in it they are aligned, half-open.
     """
-    end = len(line.letters)
-    over, first_or_last = [], []
-    for op in Levenshtein.opcodes(line.letters[slice(*window)], text):
-        low, high = window[0] + op.src_start, window[0] + op.src_end
-        if op.tag != "equal":
-            over.append(op.tag == "insert" and low in (0, end))
-            first_or_last.append(over[-1] or (low < high and (high <= 1 or low >= end - 1)))
-    return all(first_or_last), any(over)
+    end, start = len(line.letters), window[0]
+    edits = Levenshtein.opcodes(line.letters[slice(*window)], text)
+    edits = [op for op in edits if op.tag != "equal"]
+    over = [op.tag == "insert" and start + op.src_start in (0, end) for op in edits]
+    first_or_last = [
+        op.src_start < op.src_end and (start + op.src_end <= 1 or start + op.src_start >= end - 1)
+        for op in edits
+    ]
+    longer = False
+    for place, (low, high) in ((0, line.words[0]), (end, line.words[-1])):
+        own = [op for op in edits if low <= start + op.src_start <= high]
+        on = [op for op in own if op.tag == "insert" and start + op.src_start == place]
+        off = sum(max(op.src_end - op.src_start, op.dest_end - op.dest_start) for op in own)
+        off -= sum(op.dest_end - op.dest_start for op in on)
+        longer |= bool(on) and off <= _HIDDEN * (high - low)
+    return all(map(or_, over, first_or_last)), longer
 
 
 def changed(quote: str, line: str, piece: Piece, one: Substitution) -> list[str]:
@@ -135,10 +147,39 @@ def substitutions(quote: str, line: str, piece: Piece) -> Iterator[Substitution]
             elif m < piece.words[1]:
                 words, place = (k + 1, m + 1), (a, ends[n + 1][1][1])
         place = _whole(read, *place)
-        span = Span(*_at(said, said.starts[words[0]], said.starts[words[1]]))
+        span = _at(said, said.starts[words[0]], said.starts[words[1]])
         count = sum(place[0] <= start < place[1] for start in read.starts[:-1])
-        right = line[slice(*_at(read, *place))]
-        yield Substitution(span, place, right, count == words[1] - words[0])
+        span, shown = _with_marks(quote, span, line, _at(read, *place))
+        alike = count == words[1] - words[0] and _joined(quote, span) == _joined(line, shown)
+        yield Substitution(Span(*span), place, Span(*shown), alike)
+
+
+def _joined(text: str, place: tuple[int, int]) -> tuple[bool, bool]:
+    """Whether other words go on without a space, before a place and behind it."""
+    sides = text[: place[0]].rpartition(" ")[2], text[place[1] :].partition(" ")[0]
+    before, behind = (any(one.isalnum() for one in side) for side in sides)
+    return before, behind
+
+
+def _with_marks(
+    quote: str, span: tuple[int, int], line: str, place: tuple[int, int]
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Words of a quote and of a line, with the punctuation that the line has at their ends; none
+    that the quote would end with."""
+    before, behind = _marks(line[: place[0]][::-1]), _marks(line[place[1] :])
+    start, end = span
+    start -= _marks(quote[:start][::-1]) if before else 0
+    end += _marks(quote[end:]) if behind else 0
+    shown = place[0] - before, place[1] + behind
+    while end == len(quote) and shown[1] > place[1] and line[shown[1] - 1] in ".,;:":
+        shown = shown[0], shown[1] - 1
+    return (start, end), shown
+
+
+def _marks(text: str) -> int:
+    """How many characters of punctuation a text begins with, up to a space or its end."""
+    marks = text.split(" ")[0]
+    return 0 if any(one.isalnum() for one in marks) else len(marks)
 
 
 def _same_words(piece: Piece, said: Folded, read: Folded) -> list[tuple[int, tuple[int, int]]]:

@@ -8,6 +8,7 @@ a letter or two, is likely at some place; of one that is nowhere, most letters a
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -25,7 +26,13 @@ LETTERS = "".join(
 )
 _PLACES = {letter: place for place, letter in enumerate(LETTERS, 1)}
 _SILENT, _OTHER = 0, len(LETTERS) + 1
+#: Each is several letters to `fold`, which differ.
+_ALIKE = [_PLACES["0"], _PLACES["1"]]
 _LEAST = 1e-12
+#: CTC's.
+_BLANK = 0
+#: Orders of a word's letters that it is compared with, and what is added to how far they spread.
+_ORDERS, _LEAST_SPREAD = 30, 0.05
 
 
 def letter_odds(crop: Pixels) -> Odds:
@@ -60,6 +67,18 @@ def log_likelihoods(crop: Pixels, texts: Sequence[str]) -> list[float]:
     return found
 
 
+def letter_scores(crop: Pixels, text: str) -> tuple[float, ...]:
+    """How sure the recognizer is of each of a text's letters; () if it reads another one."""
+    odds, known = character_odds(crop)
+    best = odds.argmax(axis=1)
+    new = np.flatnonzero((best != _BLANK) & (best != np.roll(best, 1)) | (np.arange(len(best)) < 1))
+    names = {place: letter for letter, place in known.items()}
+    read = [(names[best[k]], float(odds[k, best[k]])) for k in new if best[k] != _BLANK]
+    whole = "".join(letter for letter, _ in read)
+    start = len(whole) - len(whole.lstrip())
+    return tuple(score for _, score in read)[start:][: len(text)] if whole.strip() == text else ()
+
+
 @lru_cache(1)
 def _columns(characters: tuple[tuple[str, int], ...], count: int) -> NDArray[np.intp]:
     columns = np.zeros(count, dtype=np.intp)
@@ -75,29 +94,40 @@ def is_spottable(letters: str) -> bool:
     return all(letter in _PLACES for letter in letters)
 
 
-def evidence(words: Sequence[str], seen: Iterable[Odds]) -> float:
-    """How likely words are somewhere in an image: log P of each at its best place, per letter.
+def traces(word: str, seen: Iterable[Odds]) -> tuple[float, float]:
+    """What an image has of a word: log P at its best place, per letter; and by how many standard
+    deviations that is above its letters in other orders, which are in no image. A word that is
+    read badly, or in part, stands out from them, and one of which there is nothing does not.
 
     Args:
-        words: Folded; each at least a letter.
+        word: Folded; at least a letter.
         seen: Of all that may be text; at least one.
     """
-    crops = list(seen)
-    return sum(max(_spotted(word, one) for one in crops) for word in words) / sum(map(len, words))
+    draw = random.Random(word)
+    orders = {"".join(draw.sample(word, len(word))) for _ in range(_ORDERS)} - {word}
+    states = np.array([_states(one) for one in (word, *sorted(orders))])
+    found = np.max([_spotted(states, one) for one in seen], axis=0) / len(word)
+    found = np.maximum(found, math.log(_LEAST))  # where no crop is as long as the word
+    others = found[1:] if orders else found
+    return float(found[0]), float((found[0] - others.mean()) / (others.std() + _LEAST_SPREAD))
 
 
-def _spotted(word: str, odds: Odds) -> float:
-    """log P of a word at its best place in a crop."""
-    states = np.full(2 * len(word) - 1, _SILENT)  # letters, and between them a blank
-    states[::2] = [_PLACES[letter] for letter in word]
-    skips = np.zeros(len(states), dtype=bool)  # two letters that differ need no blank
-    skips[2::2] = states[2::2] != states[:-2:2]
-    best, reached = -np.inf, np.full(len(states), -np.inf)
-    for step in odds[:, states]:
+def _states(word: str) -> list[int]:
+    """CTC's: letters, and between them a blank."""
+    return [state for letter in word for state in (_PLACES[letter], _SILENT)][:-1]
+
+
+def _spotted(states: NDArray[np.intp], odds: Odds) -> NDArray[np.float64]:
+    """log P of words of one length, each at its best place in a crop."""
+    skips = np.zeros(states.shape, dtype=bool)  # two letters that differ need no blank
+    skips[:, 2::2] = (states[:, 2::2] != states[:, :-2:2]) | np.isin(states[:, 2::2], _ALIKE)
+    best, reached = np.full(len(states), -np.inf), np.full(states.shape, -np.inf)
+    for step in odds:
         before = reached.copy()
-        before[1:] = np.maximum(before[1:], reached[:-1])
-        before[2:] = np.where(skips[2:], np.maximum(before[2:], reached[:-2]), before[2:])
-        before[0] = max(before[0], 0.0)  # a word begins anywhere
-        reached = before + step
-        best = max(best, float(reached[-1]))
+        before[:, 1:] = np.maximum(before[:, 1:], reached[:, :-1])
+        skipped = np.maximum(before[:, 2:], reached[:, :-2])
+        before[:, 2:] = np.where(skips[:, 2:], skipped, before[:, 2:])
+        before[:, 0] = np.maximum(before[:, 0], 0.0)  # a word begins anywhere
+        reached = before + step[states]
+        best = np.maximum(best, reached[:, -1])
     return best

@@ -19,11 +19,11 @@ from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.critic.text import critic as text_critic
 from revise_captions.critic.text.alignment import align, fold
-from revise_captions.critic.text.checks import ImageText, QuoteOutcome, check
+from revise_captions.critic.text.checks import STANDS_OUT, ImageText, QuoteOutcome, check
 from revise_captions.critic.text.critic import TextCritic
 from revise_captions.critic.text.load import load
 from revise_captions.critic.text.quotes import quotes_in
-from revise_captions.critic.text.spotting import LETTERS, evidence, letter_odds
+from revise_captions.critic.text.spotting import LETTERS, letter_odds, traces
 from revise_captions.errors import UserError
 from revise_captions.pipelines.draft import new_draft, revision_of
 from revise_captions.pipelines.job import rounds
@@ -141,7 +141,13 @@ def odds(text: str, sure: float = 0.999) -> NDArray[np.float32]:
     return np.log(found).astype(np.float32)
 
 
-def seen(*lines: str | tuple[str, float], unread: tuple[str, ...] = (), margin=20.0, faint=()):
+def seen(
+    *lines: str | tuple[str, float],
+    unread: tuple[str, ...] = (),
+    margin=20.0,
+    faint=(),
+    scores=None,
+):
     """Lines below each other; the OCR prefers what it read by `margin`."""
     pairs = [(one, 0.99) if isinstance(one, str) else one for one in lines]
 
@@ -156,6 +162,7 @@ def seen(*lines: str | tuple[str, float], unread: tuple[str, ...] = (), margin=2
         doubtful,
         lambda: [*letters, *(odds(text, 0.6) for text in faint)],
         lambda _, texts: [0.0, *[-margin] * (len(texts) - 1)],
+        scores or (lambda _: ()),
     )
 
 
@@ -237,14 +244,17 @@ def test_a_quote_in_other_words_is_refuted_only_where_it_is_said_to_be_written()
     ],
 )
 def test_evidence_of_words_in_letters(word: str, least: float, most: float):
-    found = evidence([fold(word).letters], [odds("NO PAR KING"), odds("43")])
+    found, _ = traces(fold(word).letters, [odds("NO PAR KING"), odds("43")])
     assert least <= found <= most
 
 
 def test_letters_are_spotted_in_a_drawn_line():
     found = [letter_odds(np.asarray(board("No Parking").convert("RGB"))[20:110, 20:420, ::-1])]
-    assert evidence([fold("PARKING").letters], found) > -0.3
-    assert evidence([fold("STATION").letters], found) < -3.0
+    (is_there, above), (is_not, level) = (
+        traces(fold(x).letters, found) for x in ("PARKING", "STATION")
+    )
+    assert is_there > -0.3 > -3.0 > is_not
+    assert above > STANDS_OUT > level
 
 
 # --- The critic, on drawn boards ------------------------------------------------------------------

@@ -14,6 +14,8 @@ from revise_captions.critic.text.alignment import fold
 from revise_captions.critic.text.quotes import quotes_in
 
 RIGHT, LETTER, WORD, SIGN, INVENTED = "right", "one letter", "one word", "another sign", "invented"
+#: Texts of small photographs, posters and diagrams, typed off by eye for tuning.
+TYPED = Path(__file__).with_name("typed.jsonl")
 #: How a text that the image's own description leaves out is quoted.
 _FRAMES = (
     "In the picture there is lettering that reads “{}”.",
@@ -51,26 +53,31 @@ class QuotingCaption:
 
 @dataclass(frozen=True, slots=True)
 class SignedImage:
-    """An image with its texts, and a sentence that quotes some."""
+    """An image with its texts, and a sentence that quotes some; `held_out` ones, about half of the
+    photographs of scenes by a hash of their names, are reported and never tuned on."""
 
     name: str
+    path: Path
     texts: tuple[str, ...]
     describe: str
-    group: str
+    held_out: bool
 
 
 def read_images(folder: Path) -> list[SignedImage]:
-    """The images of a folder with `scene_text.jsonl`."""
-    rows = (folder / "scene_text.jsonl").read_text(encoding="utf-8").splitlines()
+    """The images of a folder with `scene_text.jsonl`; of another one, those in `TYPED`."""
+    known = folder / "scene_text.jsonl"
+    own = known.is_file()
+    rows = (known if own else TYPED).read_text(encoding="utf-8").splitlines()
     return [
-        SignedImage(row["image"], tuple(row["text"]), row["describe"], row["group"])
+        SignedImage(
+            row["image"],
+            (folder / "images" if own else folder) / row["image"],
+            tuple(row["text"]),
+            row["describe"],
+            own and sha256(row["image"].encode()).digest()[-1] % 2 == 0,
+        )
         for row in map(json.loads, rows)
     ]
-
-
-def is_held_out(name: str) -> bool:
-    """Whether an image is reported and never tuned on: about half, by a hash of its name."""
-    return sha256(name.encode()).digest()[-1] % 2 == 0
 
 
 def captions_of(image: SignedImage) -> list[QuotingCaption]:

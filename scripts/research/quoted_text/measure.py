@@ -1,7 +1,8 @@
 """How often the critic `text` is right about quotes of what is written in photographs.
 
 `python -m scripts.research.quoted_text.measure ../shared/data/scene_text` measures on the images
-that nothing was tuned on; `--tuning` on the others, which decided the rules and bounds.
+that nothing was tuned on; `--tuning` on the others, which decided the rules and bounds, as did
+those of `../shared/data/contextual_descriptions`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from scripts.research.quoted_text.captions import (
     RIGHT,
     QuotingCaption,
     captions_of,
-    is_held_out,
     read_images,
 )
 
@@ -67,10 +67,10 @@ def judged(folder: Path, held_out: bool) -> Iterator[JudgedQuote]:
     """Every caption of one half of the images, judged."""
     critic, reviser = TextCritic(), FixReviser()
     for one in read_images(folder):
-        if is_held_out(one.name) is not held_out:
+        if one.held_out is not held_out:
             continue
         click.echo(one.name, err=True)
-        image = reduced(decode((folder / "images" / one.name).read_bytes(), ImageLimits()))
+        image = reduced(decode(one.path.read_bytes(), ImageLimits()))
         lines = [line.text for line in critic.read(image)[0]]
         for caption in captions_of(one):
             found = {
