@@ -62,8 +62,8 @@ def at_ends(text: str, line: Folded, window: tuple[int, int]) -> tuple[bool, boo
         window: Where in it they are aligned, half-open.
     """
     end, start = len(line.letters), window[0]
-    edits = Levenshtein.opcodes(line.letters[slice(*window)], text)
-    edits = [op for op in edits if op.tag != "equal"]
+    every = Levenshtein.opcodes(line.letters[slice(*window)], text)
+    edits = [op for op in every if op.tag != "equal"]
     over = [op.tag == "insert" and start + op.src_start in (0, end) for op in edits]
     first_or_last = [
         op.src_start < op.src_end and (start + op.src_end <= 1 or start + op.src_start >= end - 1)

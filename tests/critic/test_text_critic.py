@@ -23,7 +23,7 @@ from revise_captions.critic.text.checks import STANDS_OUT, ImageText, QuoteOutco
 from revise_captions.critic.text.critic import TextCritic
 from revise_captions.critic.text.load import load
 from revise_captions.critic.text.quotes import quotes_in
-from revise_captions.critic.text.spotting import LETTERS, letter_odds, traces
+from revise_captions.critic.text.spotting import LETTERS, letter_odds, letter_scores, traces
 from revise_captions.errors import UserError
 from revise_captions.pipelines.draft import new_draft, revision_of
 from revise_captions.pipelines.job import rounds
@@ -167,6 +167,7 @@ def seen(
 
 
 SIGNS = seen("Sports Centre", "NO PARKING AT ANY TIME", "OPEN", "43", "cero", "emisiones")
+CARDS = seen("temp: 20.0 C", "GREETINGS", "from", "TRISTAN DA CUNHA")
 
 
 @pytest.mark.parametrize(
@@ -175,15 +176,53 @@ SIGNS = seen("Sports Centre", "NO PARKING AT ANY TIME", "OPEN", "43", "cero", "e
         ("Sports Zentrum", "Sports Centre"), ("OPEM", "OPEN"), ("OPE", "OPEN"), ("48", "43"),
         ("NO SMOKING AT ANY TIME", "NO PARKING AT ANY TIME"), ("cero silver", "cero emisiones"),
         ("AT SOME TIME Spurts Centre", "AT ANY TIME Sports Centre"),
+        ("central 20.0 C", "temp: 20.0 C"), ("TRISTAN from CUNHA", "TRISTAN DA CUNHA"),
     ],
 )  # fmt: skip
 def test_words_that_differ_are_replaced_by_what_is_read(quote: str, fixed: str):
-    found = check(quote, SIGNS)
+    found = check(quote, CARDS if fixed in ("temp: 20.0 C", "TRISTAN DA CUNHA") else SIGNS)
     assert found.outcome is QuoteOutcome.REFUTED
     assert all(one.clear for one in found.differences)
     for one in reversed(found.differences):
         quote = quote[: one.span.start] + one.right + quote[one.span.end :]
     assert quote == fixed
+
+
+@pytest.mark.parametrize(
+    ("quote", "image"),
+    [
+        ("Sanger Danger", seen("Sanger", "Sequencing")),  # or it is the other word
+        ("NO HELP", seen("NO PARKING", "HELP US")),  # or it is the other sign
+        ("31. MAY 1876", seen("31.10.1876")),  # which marks go with a word is not known
+        ("SALE 70000", seen("SALE 10000")),  # or there are more zeros
+    ],
+)
+def test_a_fix_that_may_be_another_one_is_left_to_a_person(quote: str, image: ImageText):
+    found = check(quote, image)
+    assert found.outcome is QuoteOutcome.REFUTED
+    assert not any(one.clear for one in found.differences)
+
+
+@pytest.mark.parametrize(
+    ("scores", "outcome", "clear"),
+    [
+        ((0.99,) * 4 + (0.3,) * 4, QuoteOutcome.REFUTED, [True]),
+        ((0.97,) * 4 + (1.0,) * 4, QuoteOutcome.REFUTED, [False]),
+        ((0.8,) * 4 + (1.0,) * 4, QuoteOutcome.UNREADABLE, []),
+        ((), QuoteOutcome.REFUTED, [False]),  # the line's own, 0.95
+    ],
+)
+def test_what_counts_is_how_surely_the_word_was_read(scores, outcome, clear: list[bool]):
+    found = check("OPEM NOW", seen(("OPEN NOW", 0.95), scores=lambda _: scores))
+    assert (found.outcome, [one.clear for one in found.differences]) == (outcome, clear)
+
+
+def test_letters_have_scores_of_their_own():
+    crop = np.asarray(board("No Parking").convert("RGB"))[20:110, 20:420, ::-1]
+    found = letter_scores(crop, "No Parking")
+    assert len(found) == len("No Parking")
+    assert min(found) > 0.5
+    assert letter_scores(crop, "No Barking") == ()
 
 
 @pytest.mark.parametrize("quote", ["NO BIG PARKING", "NO PARKING ANY TIME", "Sports Centre AT ANY"])
@@ -210,6 +249,7 @@ def test_another_number_of_words_is_left_to_a_person(quote: str):
         ("GRAND HOTEL", seen()),
         ("EMT", seen("emisiones")),
         ("300", seen("600ml")),
+        ("1000000", seen("10000")),  # zeros are miscounted with confidence
     ],
 )
 def test_what_is_not_sure_is_not_decided(quote: str, image: ImageText):
