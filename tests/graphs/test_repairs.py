@@ -75,6 +75,52 @@ from revise_captions.graphs.graph import AttributeKind  # noqa: E402
             {("formation", "is", "rock"), ("formation", "behind", "zebra")},
             id="what is somewhere is a thing",
         ),
+        pytest.param(
+            "blue/ADJ/ROOT/0 ,/PUNCT/punct/3 green/ADJ/conj/1 ,/PUNCT/punct/7 and/CCONJ/cc/7 "
+            "white/ADJ/amod/7 shoes|shoe/NOUN/conj~Number=Plur/1",
+            {("shoes", "is", "blue"), ("shoes", "is", "green"), ("shoes", "is", "white")},
+            id="qualities in a row with a comma before and",
+        ),
+        pytest.param(
+            "a/DET/det/2 woman/NOUN/ROOT/0 walking|walk/VERB/acl/2/VBG next/ADP/case/7 "
+            "to/ADP/case/7 a/DET/det/7 man/NOUN/obl/3 in/ADP/case/10 a/DET/det/10 coat/NOUN/obl/3",
+            {("woman", "walk next to", "man"), ("man", "in", "coat")},
+            id="clothes are those of who is named right before",
+        ),
+        pytest.param(
+            "a/DET/det/2 woman/NOUN/nsubj/3 sits|sit/VERB/ROOT/0 in/ADP/case/6 a/DET/det/6 "
+            "coat/NOUN/obl/3",
+            {("woman", "in", "coat")},
+            id="who sits in a coat wears it",
+        ),
+        pytest.param(
+            "rice/NOUN/ROOT/0 and/CCONJ/cc/3 broccoli/NOUN/conj/1 on/ADP/case/6 a/DET/det/6 "
+            "plate/NOUN/nmod/3",
+            {("rice", "on", "plate"), ("broccoli", "on", "plate")},
+            id="a row in one place",
+        ),
+        pytest.param(
+            "a/DET/det/2 man/NOUN/ROOT/0 and/CCONJ/cc/5 a/DET/det/5 woman/NOUN/conj/2 "
+            "on/ADP/case/8 a/DET/det/8 phone/NOUN/nmod/5",
+            {("woman", "on", "phone")},
+            id="somebody's place is not that of the row",
+        ),
+        pytest.param(
+            "some/DET/nsubj/5 of/ADP/case/4 the/DET/det/4 broccoli/NOUN/nmod/1 "
+            "falls|fall/VERB/ROOT/0 on/ADP/case/8 the/DET/det/8 plate/NOUN/obl/5",
+            {("broccoli", "fall on", "plate")},
+            id="some of it is it",
+        ),
+        pytest.param(
+            "a/DET/det/4 long/ADJ/amod/4 sleeve/NOUN/compound/4 shirt/NOUN/ROOT/0",
+            {("shirt", "is", "long sleeve")},
+            id="two words that are one quality",
+        ),
+        pytest.param(
+            "a/DET/det/3 goat/NOUN/compound/3 leg/NOUN/ROOT/0",
+            {("goat", "have", "leg")},
+            id="a body's part before which the body is named",
+        ),
     ],
 )
 def test_clauses_and_counts_are_mended(parse, expected):

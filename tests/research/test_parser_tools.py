@@ -53,6 +53,19 @@ def test_the_annotators_conventions():
     assert convention(graph) == [("shirt", "is", "red"), ("person", "wear", "shirt"), ("sky",)]
 
 
+def test_what_something_holds_is_on_or_in_it():
+    """ "A plate of food with a fork on it, number 8": as annotators write it."""
+    none, whole = Span(0, 0), Span(0, 13)
+    names = ("plate", "food", "fork", "number 8")
+    graph = Graph(
+        "plate of food",
+        tuple(Object(name, name, none, (none,)) for name in names),
+        (),
+        (Relation(0, "have", 1, whole), Relation(0, "with", 2, none), Relation(2, "on", 0, none)),
+    )
+    assert convention(graph) == [("food", "on", "plate"), ("fork", "on", "plate"), ("number",)]
+
+
 def test_a_treebank_is_read(tmp_path):
     """Multiword tokens have no space inside, empty nodes are left out."""
     rows = [

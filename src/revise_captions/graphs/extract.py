@@ -26,7 +26,7 @@ from revise_captions.graphs.rules.roles import Node
 from revise_captions.records import Span
 
 #: Rises with every change of the rules that changes a graph.
-VERSION = "7"
+VERSION = "8"
 Clusters = Mapping[int, tuple[int, ...]]
 Claim = TypeVar("Claim", Attribute, Relation)
 

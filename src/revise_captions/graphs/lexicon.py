@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from revise_captions.graphs.inflect import forms, gerund
-from revise_captions.graphs.words import NO_OBJECTS, VISIBLE, listed
+from revise_captions.graphs.words import BEINGS, BODY, CLOTHES, NO_OBJECTS, VISIBLE, listed
 
 _FILE = Path(__file__).with_name("lexicon.json")
 _ABSTRACT = listed("ity ness ance ence tion sion ism ship hood dom ility ology ency ancy")
@@ -87,7 +87,15 @@ def is_part(modifier: str, head: str) -> bool:
         return True
     if pair in known.joined or pair in known.parted:
         return False
-    return head in known.parts and modifier in known.objects and modifier not in known.qualifying
+    body = head in BODY - CLOTHES - _MARKS and modifier in BEINGS
+    whole = head in known.parts or body or (modifier in _INSIDE and head in _FIXTURES)
+    return whole and modifier in known.objects and modifier not in known.qualifying
+
+
+#: Marks like a tiger's, wherever they are.
+_MARKS = listed("stripe spot")
+_INSIDE = listed("bathroom restroom house train car cabin building hotel")
+_FIXTURES = listed("wall floor sink roof ceiling window")
 
 
 @cache

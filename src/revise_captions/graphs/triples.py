@@ -12,7 +12,8 @@ as the same if their lemmas do. SPICE also takes WordNet's synonyms for the same
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -80,6 +81,8 @@ def f1(found: frozenset[Triple], gold: frozenset[Triple]) -> float:
     return 2 * len(found & gold) / (len(found) + len(gold))
 
 
+#: "Number 42", "letter p".
+_NUMBER = re.compile(r"(?<=\w) (\d+|\w)$")
 _PEOPLE = {"guy": "person", "someone": "person", "somebody": "person"}
 
 
@@ -89,18 +92,43 @@ def convention(graph: Graph) -> list[Triple]:
     triple mentions are listed.
     """
     graph = written(graph)
-    names = [_PEOPLE.get(item.name, item.name) for item in graph.objects]
+    names = [_PEOPLE.get(item.name, _NUMBER.sub("", item.name)) for item in graph.objects]
     found = [
         (names[item.object], "is", said_of(item))
         for item in graph.attributes
         if is_counted(item) and (item.kind is not AttributeKind.PLACE or item.value in _SIDES)
     ]
-    for edge in graph.relations:
-        name = "wear" if _is_worn(graph, edge) else usual_name(edge.name)
-        found.append((names[edge.subject], name, names[edge.target]))
-    told = {name for triple in found for name in (triple[0], triple[2])}
-    alone = [(name,) for name in names if name not in told]
+    told = Counter(frozenset((edge.subject, edge.target)) for edge in graph.relations)
+    found += [
+        _told(graph, edge, names)
+        for edge in graph.relations  # of "a table with a cup on it", "on" alone
+        if edge.name != "with" or told[frozenset((edge.subject, edge.target))] == 1
+    ]
+    named = {name for triple in found for name in (triple[0], triple[2])}
+    alone = [(name,) for name in names if name not in named]
     return list(dict.fromkeys([*found, *alone]))
+
+
+def _told(graph: Graph, edge: Relation, names: Sequence[str]) -> Triple:
+    """A relation as annotators write it: food is on a plate, who is in a picture is in it."""
+    subject, target = names[edge.subject], names[edge.target]
+    head = _head(graph, edge.subject)
+    filled = head in words.CONTAINERS - {"forest"} and " of " in edge.span.of(graph.text)
+    if filled and edge.name == "have":
+        return target, "on" if head in _FLAT else "in", subject
+    if edge.name == "of" and head in _SHOWING:
+        return target, "in", subject
+    if _is_worn(graph, edge):
+        return subject, "wear", target
+    return subject, usual_name(edge.name), target
+
+
+_FLAT = words.listed("plate tray platter field cart pan")
+_SHOWING = words.PICTURES | words.listed("painting drawing portrait sketch poster mural")
+
+
+def _head(graph: Graph, index: int) -> str:
+    return graph.objects[index].lemma.rpartition(" ")[2]
 
 
 #: Prepositions as FACTUAL's annotators write them.
@@ -133,7 +161,7 @@ def usual_name(name: str) -> str:
 def _is_worn(graph: Graph, edge: Relation) -> bool:
     if not is_clothing(graph, edge.target):
         return False
-    being = graph.objects[edge.subject].lemma.rpartition(" ")[2] in words.BEINGS
+    being = _head(graph, edge.subject) in words.BEINGS
     return edge.name == "in" or (being and edge.name in _WORN)
 
 
@@ -156,7 +184,11 @@ _SIDES = ("on the left", "on the right")
 
 def is_counted(item: Attribute) -> bool:
     """Whether annotators write an attribute down: any quality; of counts numbers and groups."""
-    return item.kind is not AttributeKind.COUNT or item.value.isdigit() or " " in item.value
+    counted = item.value.isdigit() or " " in item.value or item.value in _PORTIONS
+    return item.kind is not AttributeKind.COUNT or counted
+
+
+_PORTIONS = words.listed("piece slice patch block")
 
 
 def said_of(item: Attribute) -> str:
@@ -169,4 +201,4 @@ def said_of(item: Attribute) -> str:
 
 
 def is_clothing(graph: Graph, index: int) -> bool:
-    return graph.objects[index].lemma.rpartition(" ")[2] in words.CLOTHES
+    return _head(graph, index) in words.CLOTHES

@@ -41,7 +41,7 @@ EFFECTS = listed(
 #: Verbs that only link: their complement is the predicate.
 LINKING = listed("seem appear look be become remain stay feel")
 #: Verbs of color: what follows names a quality.
-COLORING = listed("paint color colour dye tint bathe hue")
+COLORING = listed("paint color colour dye tint bathe hue write print letter")
 COLORS = listed(
     "red green blue yellow white black brown gray grey orange pink purple silver gold golden beige "
     "tan maroon teal turquoise navy cream crimson scarlet violet magenta cyan olive burgundy "
@@ -50,6 +50,8 @@ COLORS = listed(
 SHADES = listed("dark light bright pale deep vivid soft rich dull navy baby royal sky lime hot off")
 #: Nouns of color: "hues of orange", "a shade of pink".
 HUES = listed("hue shade color colour tone tint")
+#: What makes a quality with the word before it: "long sleeve shirt", "double decker bus".
+KINDS = listed("sleeve screen decker link size rise lane color colour style type engine")
 #: "a group of people": the people are the thing.
 GROUPS = listed(
     "group bunch pair couple row line stack pile set cluster herd flock crowd piece slice number "

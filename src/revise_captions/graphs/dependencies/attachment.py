@@ -19,6 +19,7 @@ _NOUNS = ("NOUN", "PROPN")
 _LONGEST = 4
 #: And so many words back.
 _REACH = 60
+_WORN = words.CLOTHES | words.BODY
 #: Where somebody is, not their clothes.
 _PLACED = listed("at near next behind beside on in by")
 #: What such a phrase is in, near or behind does nothing itself.
@@ -34,6 +35,8 @@ def attach(found: Sequence[Node]) -> None:
             _clause(found, node)
         elif node.role is Role.OF_NOUN and node.case:
             _phrase(found, node)
+        elif node.role is Role.PLACE and node.lemma in _WORN and node.case in (["in"], ["with"]):
+            _dressed(found, node)
 
 
 def _clause(found: Sequence[Node], node: Node) -> None:
@@ -54,10 +57,18 @@ def _clause(found: Sequence[Node], node: Node) -> None:
 def _phrase(found: Sequence[Node], node: Node) -> None:
     """Clothes have no hair, and stand on nothing."""
     above = found[node.head]
-    worn = words.CLOTHES | words.BODY
-    has = node.case == ["with"] and node.lemma in worn and above.lemma in worn
-    if has or (node.case[0] in _PLACED and above.lemma in words.CLOTHES):
+    has = node.case == ["with"] and node.lemma in _WORN and above.lemma in _WORN
+    placed = node.case[0] in _PLACED and node.lemma not in words.BODY
+    if has or (placed and above.lemma in words.CLOTHES):
         _move(found, node, above)
+
+
+def _dressed(found: Sequence[Node], node: Node) -> None:
+    """ "A man walks next to a woman in a coat": the coat is hers."""
+    before = found[min(node.marks) - 1] if node.marks and min(node.marks) else node
+    being = before.lemma in words.BEINGS and before.pos in _NOUNS and before.head == node.head
+    if being and before.role in (Role.PLACE, Role.OBJECT, Role.AGENT):
+        node.head, node.role = before.index, Role.OF_NOUN
 
 
 def _move(found: Sequence[Node], node: Node, above: Node) -> None:

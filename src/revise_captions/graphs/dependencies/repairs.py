@@ -72,7 +72,7 @@ def _counts(found: Sequence[Node]) -> None:
 def _adjectives(found: Sequence[Node]) -> None:
     """Qualities that the tagger took for nouns before a noun are adjectives."""
     for node, after in pairwise(found):
-        if node.role is not Role.COMPOUND or node.pos not in ("NOUN", "PROPN", "X"):
+        if node.role is not Role.COMPOUND or node.pos not in ("NOUN", "PROPN", "X", "ADJ"):
             continue
         shade = node.text in words.SHADES and after.text in words.COLORS
         if shade or node.text in words.ADJECTIVES or node.text in words.COLORS:
@@ -129,8 +129,10 @@ def _row(found: Sequence[Node], end: int) -> int:
         node = found[first - 1]
         joint = node.text in (",", "and") or (node.pos == "PUNCT" and node.role is Role.OTHER)
         if joint:
-            if first < 2 or not (_quality(found[first]) and _quality(found[first - 2])):
+            before = first - 2 - (first > 2 and found[first - 2].text == ",")
+            if before < 0 or not (_quality(found[first]) and _quality(found[before])):
                 return first
+            first = before + 1
         elif not _quality(node) and node.role is not Role.COMPOUND:
             return first
         first -= 1

@@ -34,10 +34,15 @@ def _of_noun(draft: GraphDraft, thing: NounPhrase) -> Iterator[Said]:
             heads.append(draft.nodes[group])
     for i in thing.modifiers:
         node = draft.nodes[i]
-        yield Said(thing.head, node.text, Span(node.start, node.end))
+        first = draft.nodes[i - 1] if _makes_a_kind(draft, node, thing.head) else node
+        value = draft.text[first.start : node.end].lower()
+        yield Said(thing.head, value, Span(first.start, node.end))
     for head in heads:
         for i in head.children:
             node = draft.nodes[i]
+            after = draft.nodes[i + 1] if i + 1 < head.index else node
+            if after.index in thing.modifiers and _makes_a_kind(draft, after, head.index):
+                continue
             if node.role is Role.ADJECTIVE and i not in thing.parts:
                 for one in conjuncts(draft, node):
                     yield from _adjective(draft, thing.head, one)
@@ -45,6 +50,13 @@ def _of_noun(draft: GraphDraft, thing: NounPhrase) -> Iterator[Said]:
                 yield from _number(thing.head, node)
             elif node.role is Role.DETERMINER and node.text in words.QUANTITIES - words.NO_COUNT:
                 yield Said(thing.head, node.text, Span(node.start, node.end), AttributeKind.COUNT)
+
+
+def _makes_a_kind(draft: GraphDraft, node: Node, noun: int) -> bool:
+    """ "Long sleeve shirt", "double decker bus": two words are one quality."""
+    first = draft.nodes[node.index - 1]
+    kinds = (Role.ADJECTIVE, Role.COMPOUND, Role.NUMBER)
+    return node.text in words.KINDS and first.role in kinds and first.head in (node.index, noun)
 
 
 def _group(draft: GraphDraft, thing: NounPhrase, group: Node) -> Iterator[Said]:

@@ -21,7 +21,7 @@ _COVERING = listed("cover surround line adorn dot decorate")
 #: What says of a thing no more than that it is somewhere.
 _SEEN = listed("visible present apparent noticeable located situated")
 #: "Holds a racket in her hand", "puts a cup on the table": where the object is.
-_HOLDING = listed("hold have wear carry put place rest")
+_HOLDING = listed("hold have wear carry put place rest watch")
 #: What says more than that something is in the background, or at the side.
 _AROUND = listed("behind above below beneath underneath under over beside near")
 _IRREGULAR = {"lie": "lay"}
@@ -100,7 +100,7 @@ def _attached(draft: GraphDraft, node: Node) -> Iterator[Told]:
     elif node.role is Role.PLACE and above is not None and above.pos not in _VERBAL:
         after = above.role is Role.ADJECTIVE and above.index > above.head
         source = draft.nodes[above.head] if after else subject_of(draft, above)
-        if above.pos == "ADJ" and name and above.text not in _SEEN:
+        if above.pos == "ADJ" and name and above.text not in _SEEN | words.COLORS:
             name, marks = f"{above.text} {name}", [above.index, *marks]
     else:
         return
@@ -119,7 +119,7 @@ def _between(
     for one in conjuncts(draft, draft.nodes[target]):
         if not _named(draft, one) or (one.index != target and one.case and one.case != node.case):
             continue
-        for left in conjuncts(draft, source) if source.role is not Role.CONJUNCT else [source]:
+        for left in _sharing(draft, source, node):
             if not _named(draft, left) or left.index > one.index > source.index:
                 continue
             first = min([source.start, *(draft.nodes[i].start for i in marks)])
@@ -131,6 +131,27 @@ def _between(
                 yield Told(one.index, "have", left.index, span, denied, part=True)
             else:
                 yield Told(left.index, name, one.index, span, denied)
+
+
+def _sharing(draft: GraphDraft, source: Node, node: Node) -> list[Node]:
+    """Whose phrase it is: "rice, onions and broccoli on a plate" are all there, unless one of them
+    has a place of its own.
+    """
+    if source.role is not Role.CONJUNCT:
+        return conjuncts(draft, source)
+    row = conjuncts(draft, draft.nodes[source.head])
+    own = any(
+        one.lemma in _OTHERWISE
+        or any(draft.nodes[i].role in _PLACING and i < source.index for i in one.children)
+        for one in row
+    )
+    last = row[-1] is source and node.head == source.index
+    return row if last and not own and node.case[0] in _WHERE else [source]
+
+
+_PLACING = (Role.OF_NOUN, Role.PARTICIPLE, Role.RELATIVE)
+_OTHERWISE = words.BEINGS | words.BODY | words.CLOTHES
+_WHERE = listed("on in at under near behind above below inside beside next against around")
 
 
 def _verb(draft: GraphDraft, node: Node) -> Iterator[Told]:
@@ -205,6 +226,8 @@ def _placed(
         left, full, linking = conjuncts(draft, held[-1]), name, True
     if not full:  # a place without a preposition: it stands in no relation that has a name
         return
+    if not held and _dresses(verb, child):
+        full = name
     for one in conjuncts(draft, draft.nodes[target]):
         said, end, at = full, one, marks
         if one.index != target and one.case and one.case != child.case:
@@ -213,6 +236,17 @@ def _placed(
         for source in left:
             if said and source.index != first:
                 yield from _told(draft, source, said, end, verb, at)
+
+
+def _dresses(verb: Node, child: Node) -> bool:
+    """ "Sits in a red coat", "walks with long hair": so is somebody, whatever they do."""
+    if child.case == ["in"]:
+        return child.lemma in words.CLOTHES and verb.lemma not in _DRESSING
+    worn = child.lemma in words.CLOTHES | words.BODY
+    return child.case == ["with"] and worn and verb.lemma in words.DEEDS - {"play", "touch"}
+
+
+_DRESSING = listed("dress clothe wrap cover")
 
 
 def _own_place(draft: GraphDraft, node: Node) -> tuple[str, Node, list[int]]:

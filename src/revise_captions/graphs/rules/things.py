@@ -18,7 +18,7 @@ def find(draft: GraphDraft) -> None:
 def _groups_and_places(draft: GraphDraft) -> None:
     """Finds "group of people" (the people are the thing) and "top of the table" (a place of it)."""
     for node in draft.nodes:
-        if node.pos not in NOMINAL and node.pos not in ("NUM", "PRON", "ADJ"):
+        if node.pos not in NOMINAL and node.pos not in ("NUM", "PRON", "ADJ", "DET"):
             continue
         inner = [
             draft.nodes[i]
@@ -55,7 +55,7 @@ def _names_a_thing(draft: GraphDraft, node: Node) -> bool:
     if node.role is Role.COMPOUND:
         return _is_whole(draft, node)
     if node.lemma in words.COLORS and (node.copula or node.role is Role.PLACE):
-        return False
+        return _is_joined(draft, node)
     if node.role is Role.OTHER and node.head >= 0 and node.pos == "PUNCT":
         return False
     if node.role is Role.ADJECTIVE and node.index < node.head:
@@ -118,7 +118,7 @@ def _is_whole(draft: GraphDraft, node: Node) -> bool:
     if node.head != node.index + 1:
         return False
     part = draft.nodes[node.head]
-    return part.role is not Role.COMPOUND and lexicon.is_part(node.text, part.lemma)
+    return part.role is not Role.COMPOUND and lexicon.is_part(node.lemma, part.lemma)
 
 
 def _has_no_subject(draft: GraphDraft, node: Node) -> bool:
@@ -181,7 +181,7 @@ def _thing(draft: GraphDraft, node: Node) -> NounPhrase:
                 parts.insert(0, i)
         elif child.role not in (Role.COMPOUND, Role.FLAT) or i in draft.things:
             continue
-        elif adjacent and lexicon.belongs(child.text, node.lemma):
+        elif adjacent and child.text not in words.KINDS and lexicon.belongs(child.text, node.lemma):
             parts.insert(0, i)
         else:
             modifiers.insert(0, i)
