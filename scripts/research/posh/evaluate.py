@@ -2,7 +2,8 @@
 
     python -m scripts.research.posh.evaluate DATA [--only flickr8k] [--write]
 
-DATA holds `factual_sg`, `ud_english_ewt`, `lvlm_captions`, `flickr8k_expert` and `imageinwords`.
+DATA holds `factual_sg`, `discosg`, `ud_english_ewt`, `lvlm_captions`, `flickr8k_expert` and
+`imageinwords`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ def _factual(data: Path) -> Iterator[ReportedFigure]:
     from scripts.research.posh.graphs import factual
 
     yield from factual(data / "factual_sg" / "dev.csv", PARSER)
+
+
+def _long(data: Path) -> Iterator[ReportedFigure]:
+    from scripts.research.posh.graphs import long_captions
+
+    yield from long_captions(data, PARSER)
 
 
 def _speed(data: Path) -> Iterator[ReportedFigure]:
@@ -81,6 +88,7 @@ main = table_command(
     {
         "treebank": ("ud_english_ewt/test.conllu", _treebank),
         "factual": ("factual_sg/dev.csv", _factual),
+        "long": ("discosg/train_300.json", _long),
         "speed": ("lvlm_captions", _speed),
         "flickr8k": ("flickr8k_expert/flickr8k_expert.json", _flickr8k),
         "contrasts": ("", _contrasts),
