@@ -8,8 +8,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
+from revise_captions.charts.ocr_engine import ocr_engine
 from revise_captions.process_memory import SharedRoom
 
 
@@ -51,6 +53,29 @@ def test_room_is_left_where_the_work_fails():
         1 / 0  # noqa: B018
     with room.taking(1):
         assert room.peak == 1
+
+
+def test_the_detector_is_given_what_rapidocr_computes():
+    """To the bit, and in one piece, of a size that is no multiple of 32."""
+    pytest.importorskip("rapidocr")
+    image = np.random.default_rng(0).integers(0, 256, (500, 801, 3), dtype=np.uint8)
+    with ocr_engine() as engine:
+        detector = engine.text_det
+        found = detector.get_preprocess()(image)
+        wanted = type(detector).get_preprocess(detector)(image)
+    assert found.dtype == wanted.dtype
+    assert np.array_equal(found, wanted)
+    assert found.flags.c_contiguous
+
+
+def test_threads_share_networks_and_nothing_that_a_call_changes():
+    pytest.importorskip("rapidocr")
+    with ocr_engine() as one, ocr_engine() as other:
+        for a, b in ((one.text_det, other.text_det), (one.text_rec, other.text_rec)):
+            assert a.session is b.session
+        one.update_params(box_thresh=0.125, use_rec=False)
+        assert other.text_det.postprocess_op.box_thresh != 0.125
+        assert other.use_rec
 
 
 _DETECTED = """

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -14,25 +12,14 @@ from numpy.typing import NDArray
 
 from revise_captions.charts.chart import Box
 from revise_captions.charts.numerals import parse
+from revise_captions.charts.ocr_engine import Pixels, ocr_engine
 from revise_captions.process_memory import SharedRoom, give_back_freed_memory
 
-Pixels = NDArray[np.uint8]
 Corners = NDArray[np.float32]
 
 #: The detector's bounds for a box: its default of 0.5 misses single digits; and for whatever looks
 #: like text at all.
 _BOX, _FAINT = 0.3, 0.1
-#: One thread, crops as narrow as they are, one at a time: on a CPU, padding costs more than batches
-#: save. Without its arena, ONNX Runtime takes twice the memory, and time to have it mapped.
-_PARAMETERS = {
-    "Global.log_level": "error",
-    "Global.return_word_box": True,
-    "EngineConfig.onnxruntime.enable_cpu_mem_arena": True,
-    "EngineConfig.onnxruntime.intra_op_num_threads": 1,
-    "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-    "Rec.rec_img_shape": [3, 48, 48],
-    "Rec.rec_batch_num": 1,
-}
 #: Pixels of all images that are in detectors at once, in all threads: 150 to 200 bytes each.
 _ROOM = SharedRoom(2_400_000)
 #: RapidOCR reduces longer sides to the one, then enlarges shorter ones to the other.
@@ -86,27 +73,6 @@ class TextLine:
     crop: Pixels | None = field(default=None, compare=False, repr=False)
 
 
-#: Engines that are not in use. An engine keeps the steps of its last call in itself, so that two
-#: threads cannot share one.
-_IDLE: SimpleQueue[Any] = SimpleQueue()
-
-
-@contextmanager
-def _engine() -> Iterator[Any]:
-    from rapidocr import RapidOCR
-
-    try:
-        engine = _IDLE.get_nowait()
-    except Empty:
-        engine = RapidOCR(params=_PARAMETERS)
-        detector: Any = engine.text_det or engine._load_det_model()  # loaded when it is first used
-        detector.session.session = _GivesBack(detector.session.session)
-    try:
-        yield engine
-    finally:
-        _IDLE.put(engine)
-
-
 def text_lines(image: Pixels) -> tuple[TextLine, ...]:
     """The lines of text in an RGB image, top to bottom.
 
@@ -122,7 +88,7 @@ def text_lines(image: Pixels) -> tuple[TextLine, ...]:
 def seen_and_unread(image: Pixels) -> tuple[tuple[TextLine, ...], tuple[TextLine, ...]]:
     """The lines of text in an RGB image as of `text_lines`, and what looks like text, but cannot be
     read."""
-    with _engine() as engine:
+    with ocr_engine() as engine:
         found = _text_lines(engine, np.ascontiguousarray(image[:, :, ::-1]))
     give_back_freed_memory()
     return found
@@ -131,9 +97,7 @@ def seen_and_unread(image: Pixels) -> tuple[tuple[TextLine, ...], tuple[TextLine
 def character_odds(crop: Pixels) -> tuple[NDArray[np.float32], Mapping[str, int]]:
     """How likely the recognizer finds each character at each step along a crop: of shape (steps,
     characters), the first being CTC's blank; and the place of each character that it knows."""
-    with _engine() as engine:
-        if engine.text_rec is None:  # loaded when it is first used
-            engine.recognize_txt([crop])
+    with ocr_engine() as engine:
         reader = engine.text_rec
         ratio = crop.shape[1] / crop.shape[0]
         odds = reader.session(reader.resize_norm_img(crop, ratio)[None].astype(np.float32))
@@ -151,7 +115,7 @@ def faint_text(image: Pixels) -> list[tuple[Box, Pixels]]:
     high, wide = (side // 2 for side in pixels.shape[:2])
     margins = ((high, high), (wide, wide), (0, 0))
     framed = np.pad(pixels, margins, constant_values=_GRAY)
-    with _engine() as engine:
+    with ocr_engine() as engine:
         boxes = [_detected(engine, pixels, _FAINT)]
         boxes.append(_detected(engine, framed, _FAINT) - np.array([wide, high], dtype=np.float32))
     return [(_bounds(one), _crop(pixels, one)) for one in np.concatenate(boxes)]
@@ -167,7 +131,7 @@ def with_turned(image: Pixels, lines: Sequence[TextLine], angle: float) -> tuple
         lines: What was recognized.
         angle: In degrees counterclockwise.
     """
-    with _engine() as engine:
+    with ocr_engine() as engine:
         pixels = np.ascontiguousarray(image[:, :, ::-1])
         found = _turned_lines(engine, pixels, angle, 1.0 if angle else _ENLARGED)
     found = [line for line in found if parse(line.text) is not None]
@@ -232,23 +196,6 @@ def _detector_pixels(height: int, width: int) -> int:
     scale = min(1.0, _LONGEST / max(height, width))
     scale *= max(1.0, _SHORTEST / (scale * min(height, width)))
     return round(scale**2 * height * width)
-
-
-class _GivesBack:
-    """A session of ONNX Runtime whose arena shrinks after every run: each thread's would keep what
-    the largest of its images took."""
-
-    def __init__(self, session: Any) -> None:
-        import onnxruntime
-
-        self._session, self._options = session, onnxruntime.RunOptions()
-        self._options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
-
-    def run(self, outputs: Sequence[str], inputs: Mapping[str, Any]) -> Any:
-        return self._session.run(outputs, inputs, self._options)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._session, name)
 
 
 def _slanted_again(engine: Any, pixels: Pixels, lines: list[TextLine]) -> list[TextLine]:
