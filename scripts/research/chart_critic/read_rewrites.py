@@ -206,6 +206,7 @@ def figures(every: Sequence[ProposedRewrite], known: Verdicts) -> str:
     right = [one for one in every if not one.erroneous]
     written = [one for one in every if one.certain and one.accepted]
     mended = sum(one.erroneous and is_right(one, known) is True for one in written)
+    bare = sum(not any(map(str.isalpha, one.sentence)) for one in wrong)
     twice = [found for one in every if len(found := known.get(one.key, ())) > 1]
     harmed = sum(not one.erroneous and is_right(one, known) is False for one in written)
     changed = sum(not one.erroneous for one in written)
@@ -215,8 +216,10 @@ def figures(every: Sequence[ProposedRewrite], known: Verdicts) -> str:
         rows_as_table(table(every, known)),
         "",
         f"{len(every):,} sentences of {len({one.caption for one in every})} captions. Wrong ones "
-        f"that are right or gone afterwards: {counted_share(mended, len(wrong))}. Right ones that "
-        f"are changed or removed: {counted_share(changed, len(right))}; "
+        f"that are right or gone afterwards: {counted_share(mended, len(wrong))}; without the "
+        f"{bare} that have no letter, which are numbers of lists and stay: "
+        f"{counted_share(mended, len(wrong) - bare)}. Right ones that are changed or removed: "
+        f"{counted_share(changed, len(right))}; "
         f"made false or removed: {counted_share(harmed, len(right))}. Flagged are "
         f"{counted_share(flagged[0], len(right))} of the right and "
         f"{counted_share(flagged[1], len(wrong))} of the wrong sentences. The two "
