@@ -106,9 +106,18 @@ def photographed() -> Image.Image:
     return Image.open(stream).convert("RGB")
 
 
+def nearby() -> Image.Image:
+    """A screen taken hardly aslant, in even light, that fills the picture."""
+    image = sales()
+    corners = (2, 0, 6, 352, 516, 358, 510, 6)
+    way = Image.Transform.QUAD, corners, Image.Resampling.BICUBIC
+    return image.transform(image.size, *way)
+
+
 #: Of `sales`: what is done to the chart, and what a reader says of it.
 DAMAGED = {
     "photograph": (photographed, "photograph"),
+    "photograph from nearby": (nearby, "its lines run aslant"),
     "left half": (lambda: sales().crop((0, 0, 260, 360)), "cut off"),
     "dithered": (lambda: sales().convert("1").convert("RGB"), "dithered"),
     "dithered, gray": (lambda: sales().convert("L").point(lambda v: v * 0.8 + 30).convert("1"), ""),
@@ -199,6 +208,20 @@ def test_grid_lines_that_run_into_one_edge_are_cut_and_bars_from_edge_to_edge_ar
         assert damage(ruled(whole)) == ""
     # as text that is set flush
     assert damage(ruled(slice(0, 300))) == ""
+
+
+@pytest.mark.parametrize(
+    ("slopes", "told"),
+    [((5, 5, 6, 5), True), ((0, 0, 0, 5), False), ((5, 30, -20, -8), False), ((5, 5), False)],
+)
+def test_a_photographs_lines_are_all_off_alike_and_a_curve_may_be_nearly_level(slopes, told):
+    large = Image.new("RGB", (1600, 1200), "white")
+    for k, slope in enumerate(slopes):
+        ends = 240, 240 + 200 * k, 1440, 240 + 200 * k + 4 * slope
+        ImageDraw.Draw(large).line(ends, "#555555", 8)
+    image = large.reduce(4)  # lines without steps
+    for turned in (image, image.transpose(Image.Transpose.TRANSPOSE)):
+        assert ("aslant" in damage(np.asarray(turned))) is told
 
 
 def in_eight_colors(image: Image.Image) -> Image.Image:

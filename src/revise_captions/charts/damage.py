@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,10 @@ _DIFFERS = 24
 #: of specks among its edges: they differ from all four neighbors, two of which face each other and
 #: are alike. Letters whose edges are not smoothed have less.
 _LONE, _FEW, _SPECKS = 0.03, 256, 0.12
+#: Lines are long from this share of the image's shorter side on, and nearly level or upright up to
+#: this slope; they run aslant if they are so many pixels off, and alike if their slopes differ by
+#: no more. Each has two edges; fewer than these, in all and of one direction, may be curves.
+_LONG, _NEARLY, _ASLANT, _ALIKE, _EDGES = 0.2, 0.1, 2.0, 0.07, (5, 3)
 
 
 def damage(pixels: Pixels) -> str:
@@ -39,11 +44,42 @@ def damage(pixels: Pixels) -> str:
     """
     if share_of_four_colors(pixels) < _FEW_COLORS:
         return "the image is a photograph"
+    if _is_aslant(pixels):
+        return "the image is a photograph: its lines run aslant"
     left, right, top, bottom = map(_drawn_on, (pixels[:, 0], pixels[:, -1], pixels[0], pixels[-1]))
     flush = any(_cuts(one, _FLUSH) for one in (left, right, top, bottom))
     if flush or _cuts(right & ~left, _ON_EDGE) or _cuts(bottom & ~top, _ON_EDGE):
         return "the chart is cut off at the image's edge"
     return ""
+
+
+def _is_aslant(pixels: Pixels) -> bool:
+    """Whether most long lines that are nearly level, or nearly upright, are off by the same angle:
+    those that a program draws are so to the pixel."""
+    import cv2
+
+    gray = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
+    lines = cv2.createLineSegmentDetector().detect(gray)[0]
+    if lines is None:
+        return False
+    ends = np.reshape(lines, (-1, 2, 2))
+    steps = ends[:, 1] - ends[:, 0]
+    steps = steps[np.hypot(*steps.T) >= _LONG * min(gray.shape)]
+    both = [_near(steps), _near(steps[:, ::-1])]
+    return sum(map(len, both)) >= _EDGES[0] and any(map(_is_off, both))
+
+
+def _near(steps: NDArray[Any]) -> NDArray[Any]:
+    """Of lines, (along, off) a direction, those that hardly leave it, with `along` positive."""
+    steps = steps * np.where(steps[:, :1] < 0, -1, 1)
+    return steps[np.abs(steps[:, 1]) < _NEARLY * steps[:, 0]]
+
+
+def _is_off(steps: NDArray[Any]) -> bool:
+    """Whether lines that are near a direction are off it, most of them and all alike."""
+    along, off = steps.T
+    aslant = along[np.abs(off) >= _ASLANT].sum() > along[np.abs(off) < _ASLANT / 2].sum()
+    return bool(aslant and len(steps) >= _EDGES[1] and np.ptp(off / along) <= _ALIKE)
 
 
 def _drawn_on(edge: NDArray[np.uint8]) -> NDArray[np.bool_]:

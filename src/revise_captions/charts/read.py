@@ -26,7 +26,7 @@ from revise_captions.charts.scales import FittedScale
 from revise_captions.charts.text_tables import text_table
 
 #: Changes whenever an image could be read otherwise.
-VERSION = "reader-4"
+VERSION = "reader-5"
 #: An image needs this many pixels on its shorter side.
 _LEAST_SIDE = 48
 #: Its longer side is at most so many times as long.
