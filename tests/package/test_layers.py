@@ -196,6 +196,8 @@ CROWDED = {
     "critics of more than a module have rooms of their own",
     "critic/charts": "one critic whole: what it sees of a chart and of a caption's structure, its "
     "evidence, its rationales, and which of its fixes are certain",
+    "src/revise_captions/charts": "what all kinds of charts are read by: text, axes, colors, "
+    "legends, panels; kinds with rules of their own have rooms",
     "src/revise_captions/dcscore": "a metric whole: what takes captions apart, verifies, matches, "
     "scores and shows their units, and its command and options",
     "src/revise_captions/stats": "each statistic once, for all rooms: one module a method",
