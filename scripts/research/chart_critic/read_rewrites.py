@@ -217,7 +217,7 @@ def figures(every: Sequence[ProposedRewrite], known: Verdicts) -> str:
         "",
         f"{len(every):,} sentences of {len({one.caption for one in every})} captions. Wrong ones "
         f"that are right or gone afterwards: {counted_share(mended, len(wrong))}; without the "
-        f"{bare} that have no letter, which are numbers of lists and stay: "
+        f"{bare} that have no letter, such as numbers of lists, and stay: "
         f"{counted_share(mended, len(wrong) - bare)}. Right ones that are changed or removed: "
         f"{counted_share(changed, len(right))}; "
         f"made false or removed: {counted_share(harmed, len(right))}. Flagged are "
