@@ -25,6 +25,9 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/measurements/leaderboards.md", "rate"): ("critic",),
     ("docs/measurements/metrics.md", "metric"): ("critic",),
     ("docs/measurements/stress.md", "stress-agreement"): ("parser", "graphs", "judge"),
+    ("docs/measurements/stress.md", "stress-results"): ("critic", "parser", "graphs", "judge"),
+    ("docs/measurements/stress.md", "stress-tuning"): ("critic",),
+    ("docs/measurements/metrics.md", "metric-table"): ("critic", "parser", "graphs", "judge"),
     ("docs/measurements/charts.md", "gate"): ("critic",),
     ("docs/measurements/charts.md", "damaged"): ("chart reader",),
     ("docs/measurements/charts.md", "fixes"): ("chart critic",),
@@ -41,18 +44,9 @@ _NOT_AT_HAND = "chart reader-3, whose images are in packages that are not at han
 _PRINTED_OFTEN = "chart critic charts-11 (14f0b19a9c7a); CHOCOLATE's reporting half is left alone"
 #: Blocks of models that no longer ship, and which; their pages say so in words.
 EARLIER: Mapping[tuple[str, str], str] = {
-    (
-        "docs/measurements/metrics.md",
-        "metric-table",
-    ): "on the scenes critic bundled@20a40e118626, offline judge 5",
-    (
-        "docs/measurements/stress.md",
-        "stress-results",
-    ): "on the scenes critic bundled@20a40e118626, offline judge 5",
     ("docs/measurements/charts.md", "chart-reader"): "chart reader-4, which reads them alike",
     ("docs/measurements/charts.md", "published-charts"): _NOT_AT_HAND,
     ("docs/measurements/charts.md", "chocolate"): _PRINTED_OFTEN,
-    ("docs/measurements/stress.md", "stress-tuning"): "critic bundled@0ef93d150fac",
 }
 #: Blocks that no model of ours decides, and why.
 WITHOUT = {
