@@ -93,7 +93,7 @@ def convention(graph: Graph) -> list[Triple]:
     """
     graph = written(graph)
     names = [_PEOPLE.get(item.name, _NUMBER.sub("", item.name)) for item in graph.objects]
-    found = [
+    found: list[Triple] = [
         (names[item.object], "is", said_of(item))
         for item in graph.attributes
         if is_counted(item) and (item.kind is not AttributeKind.PLACE or item.value in _SIDES)

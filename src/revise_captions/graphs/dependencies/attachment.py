@@ -65,7 +65,8 @@ def _phrase(found: Sequence[Node], node: Node) -> None:
 
 def _dressed(found: Sequence[Node], node: Node) -> None:
     """ "A man walks next to a woman in a coat": the coat is hers."""
-    before = found[min(node.marks) - 1] if node.marks and min(node.marks) else node
+    first = min(node.marks, default=0)
+    before = found[first - 1] if first else node
     being = before.lemma in words.BEINGS and before.pos in _NOUNS and before.head == node.head
     if being and before.role in (Role.PLACE, Role.OBJECT, Role.AGENT):
         node.head, node.role = before.index, Role.OF_NOUN
