@@ -29,7 +29,9 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/measurements/stress.md", "stress-tuning"): ("critic",),
     ("docs/measurements/metrics.md", "metric-table"): ("critic", "parser", "graphs", "judge"),
     ("docs/measurements/charts.md", "gate"): ("critic",),
+    ("docs/measurements/charts.md", "chart-reader"): ("chart reader",),
     ("docs/measurements/charts.md", "damaged"): ("chart reader",),
+    ("docs/measurements/charts.md", "published-charts"): ("chart reader",),
     ("docs/measurements/charts.md", "fixes"): ("chart critic",),
     ("docs/measurements/charts.md", "modern"): ("chart critic",),
     ("docs/measurements/charts.md", "rewrites"): ("chart critic", "chart reader"),
@@ -40,12 +42,9 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("reviser/bundled/README.md", "figures"): ("critic", "reviser"),
     ("reviser/smollm2/README.md", "edits"): ("smollm2",),
 }
-_NOT_AT_HAND = "chart reader-3, whose images are in packages that are not at hand"
 _PRINTED_OFTEN = "chart critic charts-11 (14f0b19a9c7a); CHOCOLATE's reporting half is left alone"
 #: Blocks of models that no longer ship, and which; their pages say so in words.
 EARLIER: Mapping[tuple[str, str], str] = {
-    ("docs/measurements/charts.md", "chart-reader"): "chart reader-4, which reads them alike",
-    ("docs/measurements/charts.md", "published-charts"): _NOT_AT_HAND,
     ("docs/measurements/charts.md", "chocolate"): _PRINTED_OFTEN,
 }
 #: Blocks that no model of ours decides, and why.
