@@ -233,6 +233,8 @@ def serve(folder: Path, port: int) -> None:
 @click.option("--gguf", is_flag=True, help="Only write the folder's model for llama.cpp.")
 @click.option("--llama-cpp", type=int, metavar="PORT", help="Only serve what --gguf wrote.")
 def main(folder: Path, steps: int, gguf: bool, llama_cpp: int | None) -> None:
+    if (gguf or llama_cpp) and not (folder / "config.json").exists():
+        raise click.UsageError(f"{folder} holds no model yet: make it first, without options")
     if llama_cpp:
         serve(folder, llama_cpp)
     elif gguf:
