@@ -21,10 +21,10 @@ from PIL.Image import Image
 
 from revise_captions.critic.protocol import (
     Acceptance,
-    AcceptsImages,
     Critic,
     ExplainRequest,
     JudgeRequest,
+    accepted,
 )
 from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Fix, Rationale, Span, Verdict
 from revise_captions.runs.window_images import PreparesImages
@@ -107,9 +107,7 @@ class ClauseCritic:
 
     def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
         """What the critic's gate says; a critic without one takes every image."""
-        if isinstance(self.critic, AcceptsImages):
-            return self.critic.accepts(images)
-        return [Acceptance(mine=True)] * len(images)
+        return accepted(self.critic, images)
 
     def prepare(self, image: Image) -> None:
         """Hands the image to a critic that prepares images."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from revise_captions.critic.adapters import base_of
@@ -19,12 +20,13 @@ BUNDLED = Path(__file__).parent / "bundled"
 SHIPPED = {"bundled": BUNDLED, "picturebook": BUNDLED}
 
 
-def find_checkpoint(name: str, what: str = "critic") -> Path:
+def find_checkpoint(name: str, what: str = "critic", named: Sequence[str] = ()) -> Path:
     """The folder of a critic or adapter; a hub id is downloaded first.
 
     Args:
         name: `bundled`, a folder, or a hub id.
-        what: `critic` or `adapter`, for messages.
+        what: `critic`, `base` or `adapter`, for messages.
+        named: What the option takes besides folders and ids.
 
     Raises:
         UserError: There is none, or the hub does not give it.
@@ -40,7 +42,6 @@ def find_checkpoint(name: str, what: str = "critic") -> Path:
     if folder.is_dir():
         return folder
     if not HUB_ID.fullmatch(name):
-        named = ("bundled", "new") if what == "base" else ()
         near = did_you_mean(name, named) or ": there is no such folder"
         takes = ", ".join([*named, "a folder or a hub id (google/paligemma2-3b-pt-448)"])
         raise UserError(f"no {what} at {name!r}{near}", hint=f"--{what} takes {takes}")

@@ -9,13 +9,13 @@ from PIL.Image import Image
 
 from revise_captions.critic.by_image import ByImage
 from revise_captions.critic.protocol import (
-    Acceptance,
     AcceptsImages,
     Chosen,
     Critic,
     ExplainRequest,
     JudgeRequest,
     JudgesParts,
+    accepted,
 )
 from revise_captions.records import Rationale, Unscored, Verdict
 from revise_captions.runs.window_images import PreparesImages
@@ -23,7 +23,6 @@ from revise_captions.signature import of_expert
 
 #: What the signature calls the experts, in the order in which their gates are asked.
 EXPERTS = "experts"
-_TAKES_ALL = Acceptance(mine=True)
 
 
 class PanelCritic:
@@ -128,7 +127,7 @@ class PanelCritic:
         new = {id(image): image for image in images if self._routes.get(image) is None}
         left = list(new.values())
         for name, expert in self._of_images.items():
-            answers = _asked(expert, left) if left else []
+            answers = accepted(expert, left) if left else []
             for image, answer in zip(left, answers, strict=True):
                 if answer.mine:
                     self._routes.put(image, answer.unscored or name)
@@ -149,13 +148,6 @@ def experts_of(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """The settings of each expert that a signature names; those of a single critic under ""."""
     names = settings[EXPERTS].split(",") if EXPERTS in settings else [""]
     return {name: of_expert(settings, name) for name in names}
-
-
-def _asked(expert: Critic, images: Sequence[Image]) -> list[Acceptance]:
-    """What an expert's gate says; one without a gate takes every image."""
-    if isinstance(expert, AcceptsImages):
-        return expert.accepts(images)
-    return [_TAKES_ALL] * len(images)
 
 
 def _with_part(own: Verdict, part: Verdict, limit: float, part_limit: float, name: str) -> Verdict:

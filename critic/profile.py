@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from revise_captions.critic.protocol import (
     Acceptance,
-    AcceptsImages,
     Critic,
     ExplainRequest,
     JudgeRequest,
+    accepted,
 )
 from revise_captions.errors import UserError
 from revise_captions.io.checked_json import checked
@@ -314,9 +314,7 @@ class CalibratedCritic:
 
     def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
         """What the critic's gate says; a critic without one takes every image."""
-        if isinstance(self.critic, AcceptsImages):
-            return self.critic.accepts(images)
-        return [Acceptance(mine=True)] * len(images)
+        return accepted(self.critic, images)
 
     def prepare(self, image: Image) -> None:
         """Hands the image to a critic that prepares images."""

@@ -143,6 +143,13 @@ class AcceptsImages(Protocol):
         ...
 
 
+def accepted(critic: Critic, images: Sequence[Image.Image]) -> list[Acceptance]:
+    """What a critic's gate says of each image; a critic without one takes every image."""
+    if isinstance(critic, AcceptsImages):
+        return critic.accepts(images)
+    return [Acceptance(mine=True)] * len(images)
+
+
 @runtime_checkable
 class JudgesParts(Protocol):
     """A critic of one part of sentences, whatever their image: it refutes sentences by that part,

@@ -212,18 +212,19 @@ def _in_line(piece: Piece, quote: str, seen: ImageText) -> list[Difference]:
     text = said.letters[said.starts[piece.words[0]] : said.starts[piece.words[1]]]
     cut, longer = at_ends(text, fold(line.text), piece.window)
     margin, found = END_MARGIN if cut else LEAST_MARGIN, []
-    for one in substitutions(quote, line.text, piece):
-        score, right = _score(line, one.shown, seen), one.shown.of(line.text)
+    every = list(substitutions(quote, line.text, piece))
+    scores = seen.scores(line) if every else ()
+    for one in every:
+        score, right = _mean(scores[slice(*one.shown)], line.score), one.shown.of(line.text)
         if _is_sure(line, changed(quote, line.text, piece, one), seen, margin, score):
             clear = one.clear and not longer and score >= WRITTEN and _is_copied(right)
             found.append(Difference(one.span, right, line.box, clear))
     return found
 
 
-def _score(line: TextLine, span: Span, seen: ImageText) -> float:
-    """How sure an OCR is of a part of a line, on average of its letters."""
-    scores = seen.scores(line)[slice(*span)]
-    return sum(scores) / len(scores) if scores else line.score
+def _mean(scores: Sequence[float], of_line: float) -> float:
+    """How sure an OCR is of a part of a line, on average of its letters; else of the line."""
+    return sum(scores) / len(scores) if scores else of_line
 
 
 def _is_sure(

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from revise_captions.engines.transformers.engine import TransformersEngine
 
+#: What is no folder and no id.
+NAMED = ("bundled", "new")
+
 
 @dataclass(frozen=True, slots=True)
 class Base:
@@ -49,7 +52,7 @@ def base_folder(base: str) -> Path | None:
     """The folder of a base, downloaded if it is a hub id; None for `new`."""
     if base == "new":
         return None
-    folder = find_checkpoint(base, "base")
+    folder = find_checkpoint(base, "base", NAMED)
     if (folder / "adapter_config.json").exists() and not (folder / "config.json").exists():
         raise UserError(
             f"--base {base} holds an adapter and no model",

@@ -11,7 +11,7 @@ from PIL import Image
 from tinycritic import saved
 
 from revise_captions.critic import prompts
-from revise_captions.critic.locate import chosen_threshold, find_checkpoint, stored_card
+from revise_captions.critic.locate import chosen_threshold, stored_card
 from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
@@ -19,6 +19,7 @@ from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
+from revise_captions.finetune.models.bases import base_folder
 from revise_captions.records import Rationale, Span, Unscored, Verdict
 from revise_captions.text.sentences import split
 
@@ -272,7 +273,7 @@ def test_missing_critics_get_one_line(name, says):
 
 def test_a_misspelled_base_is_answered_with_the_nearest():
     with pytest.raises(UserError, match=r"no base at 'bundle': did you mean bundled\?") as error:
-        find_checkpoint("bundle", "base")
+        base_folder("bundle")
     assert error.value.hint.startswith("--base takes bundled, new, a folder or a hub id")
 
 
