@@ -128,7 +128,6 @@ def run_command(
         echo(f"{name}: out of memory{_go_on(command, given)}", err=True)
         sys.exit(3)
     except OSError as error:
-        _forget_output()
         if not isinstance(error, BrokenPipeError):
             echo(f"{name}: {error.filename or 'standard output'}: {error.strerror}", err=True)
         sys.exit(1 if isinstance(error, BrokenPipeError) else 2)
@@ -138,6 +137,8 @@ def run_command(
     except Terminated as error:
         echo(f"{name}: interrupted{_go_on(command, given)}", err=True)
         sys.exit(128 + error.signal)
+    finally:
+        _forget_unwritable()
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -156,11 +157,15 @@ def _occupy_closed_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  # for the rest of the process
 
 
-def _forget_output() -> None:
-    """Keeps Python from failing once more to write what is left, when it ends."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
+def _forget_unwritable() -> None:
+    """Keeps Python from failing once more to write what is left, when it ends, with status 120."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _go_on(command: click.Command, given: Sequence[str]) -> str:
