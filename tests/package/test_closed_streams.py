@@ -39,7 +39,7 @@ def test_a_stream_that_is_closed_or_full(tmp_path, arguments, redirected, status
     command = f"'{sys.executable}' '{SCRIPTED}' {arguments} {redirected}"
     ran = subprocess.run(
         command, shell=True, cwd=tmp_path, capture_output=True, text=True,
-        env={**os.environ, "SCRIPTED_FAST": "1"},
+        env={**os.environ, "SCRIPTED_FAST": "1", "PYTHONUNBUFFERED": ""},
     )  # fmt: skip
     assert ran.returncode == status, ran.stderr
     assert said in ran.stderr
