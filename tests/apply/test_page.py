@@ -17,7 +17,7 @@ from pages import PAGES
 from revise_captions.command_line.captions import main
 
 PAGE = PAGES["docs/applying.md"]
-SECTION = PAGE[PAGE.index("## In each layout") : PAGE.index("## What stands")]
+SECTION = PAGE[PAGE.index("## In each layout") : PAGE.index("## What ends up")]
 ROWS = [line.split("|")[1:5] for line in SECTION.splitlines() if "`revise-captions" in line]
 #: The layout of each row, and the name that `make` gives its input.
 LAYOUTS = (("beside", "photos"), ("beside", "photos"), ("metadata", "photos"), ("tar", "in.tar"),
