@@ -23,6 +23,7 @@ from revise_captions.critic.text.differences import (
     at_ends,
     changed,
     is_beyond,
+    lacks_letters,
     substitutions,
 )
 from revise_captions.critic.text.spotting import Odds, is_spottable, traces
@@ -33,8 +34,9 @@ from revise_captions.records import Box, Span
 SURE, WRITTEN = 0.96, 0.98
 #: By how much it must prefer what it reads to what is quoted, as a difference of natural
 #: logarithms; where they differ in a line's first or last letter alone, which something may hide in
-#: part; and where it is less sure of the line.
-LEAST_MARGIN, END_MARGIN, UNSURE_MARGIN = 9.0, 12.0, 15.0
+#: part; where the quote lacks letters of the line, as OCRs mistake and overlook letters, but add
+#: none that they are sure of; and where it is less sure of the line.
+LEAST_MARGIN, END_MARGIN, LACKING_MARGIN, UNSURE_MARGIN = 9.0, 12.0, 6.0, 13.0
 #: Of words none of which stands in the line as quoted, this share of letters may differ.
 MOST_OFF = 0.34
 #: Words are written where no more than this share of their quote's letters differs: beside a word
@@ -42,10 +44,12 @@ MOST_OFF = 0.34
 BESIDE, APART = 0.6, 0.25
 #: Fewer letters than these are found everywhere; and of those of a longer quote.
 LEAST_LETTERS, LEAST_APART = 3, 5
-#: Words are nowhere in an image if log P is no more than this per letter (`spotting.traces`), where
-#: something looks like a line and is not read, and where all is read; if they stand out no more
-#: than this from their letters in other orders; and if they have so many letters.
-NOWHERE, NOWHERE_SEEN, STANDS_OUT, LEAST_MISSED = -3.0, -2.0, 2.5, 5
+#: Words are nowhere in an image if log P is below this per letter (`spotting.traces`), and if they
+#: stand out less than this from their letters in other orders: where something looks like a line
+#: and is not read, and where all is read.
+UNREAD_BOUNDS, READ_BOUNDS = (-2.5, 1.5), (-2.0, 2.5)
+#: Words of fewer letters are overlooked.
+LEAST_MISSED = 5
 #: Letters are at least this much wide as high.
 NARROW = 0.35
 #: Of another alphabet, noise makes up no more than this share of what is well read.
@@ -211,7 +215,8 @@ def _in_line(piece: Piece, quote: str, seen: ImageText) -> list[Difference]:
     line, said = seen.lines[piece.line], fold(quote)
     text = said.letters[said.starts[piece.words[0]] : said.starts[piece.words[1]]]
     cut, longer = at_ends(text, fold(line.text), piece.window)
-    margin, found = END_MARGIN if cut else LEAST_MARGIN, []
+    lacking = LACKING_MARGIN if lacks_letters(text, fold(line.text), piece.window) else LEAST_MARGIN
+    margin, found = END_MARGIN if cut else lacking, []
     every = list(substitutions(quote, line.text, piece))
     scores = seen.scores(line) if every else ()
     for one in every:
@@ -326,11 +331,10 @@ def _is_legible(quote: str, seen: ImageText) -> bool:
 
 def _is_nowhere(word: str, seen: ImageText) -> bool:
     """Whether a word is unlikely at all places of an image, and no likelier than its letters in
-    other orders; more unlikely where something that it may stand in is not read."""
+    other orders; more surely so where something that it may stand in is not read."""
     blind = (line for line in (*seen.unread, *seen.lines) if line.score < DOUBTFUL)
-    bound = NOWHERE if any(_may_hold(line, word) for line in blind) else NOWHERE_SEEN
-    level, above = traces(word, seen.odds())
-    return level < bound and above < STANDS_OUT
+    bounds = UNREAD_BOUNDS if any(_may_hold(line, word) for line in blind) else READ_BOUNDS
+    return all(found < most for found, most in zip(traces(word, seen.odds()), bounds, strict=True))
 
 
 def _may_hold(line: TextLine, word: str) -> bool:

@@ -79,6 +79,18 @@ def at_ends(text: str, line: Folded, window: tuple[int, int]) -> tuple[bool, boo
     return all(map(or_, over, first_or_last)), longer
 
 
+def lacks_letters(text: str, line: Folded, window: tuple[int, int]) -> bool:
+    """Whether words differ from a line in nothing but letters of its that they lack.
+
+    Args:
+        text: The words, folded.
+        line: The line.
+        window: Where in it they are aligned, half-open.
+    """
+    every = Levenshtein.opcodes(line.letters[slice(*window)], text)
+    return {op.tag for op in every} <= {"equal", "delete"}
+
+
 def changed(quote: str, line: str, piece: Piece, one: Substitution) -> list[str]:
     """The line as it would be read if words of the quote were right: in each case of letters, with
     its spaces and without; [] where letters with accents differ, which OCRs mistake with

@@ -19,7 +19,13 @@ from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.critic.text import critic as text_critic
 from revise_captions.critic.text.alignment import align, fold
-from revise_captions.critic.text.checks import STANDS_OUT, ImageText, QuoteOutcome, check
+from revise_captions.critic.text.checks import (
+    READ_BOUNDS,
+    UNREAD_BOUNDS,
+    ImageText,
+    QuoteOutcome,
+    check,
+)
 from revise_captions.critic.text.critic import TextCritic
 from revise_captions.critic.text.load import load
 from revise_captions.critic.text.quotes import quotes_in
@@ -256,6 +262,19 @@ def test_what_is_not_sure_is_not_decided(quote: str, image: ImageText):
     assert check(quote, image).outcome is QuoteOutcome.UNREADABLE
 
 
+@pytest.mark.parametrize(
+    ("quote", "outcome"),
+    [
+        ("NO PAKING", QuoteOutcome.REFUTED),  # OCRs mistake letters, and hardly add any
+        ("NO BARKING", QuoteOutcome.UNREADABLE),
+        ("NO PPARKING", QuoteOutcome.UNREADABLE),
+        ("NO PARKIN", QuoteOutcome.UNREADABLE),  # the last one may be half hidden
+    ],
+)
+def test_letters_that_a_quote_lacks_need_less(quote: str, outcome: QuoteOutcome):
+    assert check(quote, seen("NO PARKING", margin=7.0)).outcome is outcome
+
+
 @pytest.mark.parametrize("quote", ["GRAND HOTEL", "OPEN HOTEL", "HOTEL OPEN"])
 def test_words_that_are_nowhere_are_refuted_without_a_fix(quote: str):
     image = seen("OPEN", "43", unread=("AA",))
@@ -294,7 +313,30 @@ def test_letters_are_spotted_in_a_drawn_line():
         traces(fold(x).letters, found) for x in ("PARKING", "STATION")
     )
     assert is_there > -0.3 > -3.0 > is_not
-    assert above > STANDS_OUT > level
+    assert above > READ_BOUNDS[1] > UNREAD_BOUNDS[1] > level
+
+
+def lamps(text: str) -> Image.Image:
+    """A matrix of lamps, of which those of the letters are lit, and a printed sign under it."""
+    cells = Image.new("L", (70, 30), 0)
+    ImageDraw.Draw(cells).text((6, 4), text, fill=255, font=ImageFont.load_default(18))
+    image = Image.new("RGB", (1120, 620), (30, 20, 25))
+    draw = ImageDraw.Draw(image)
+    for y, row in enumerate(np.asarray(cells)):
+        for x, lit in enumerate(row):
+            color = (255, 90, 60) if lit > 100 else (75, 60, 65)
+            draw.ellipse((16 * x + 4, 16 * y + 4, 16 * x + 11, 16 * y + 11), fill=color)
+    draw.rectangle((0, 490, 1120, 620), fill="white")
+    draw.text((300, 520), "TICKET OFFICE", fill="black", font=ImageFont.load_default(60))
+    return image
+
+
+def test_a_word_of_lamps_that_is_overlooked_at_first_is_not_refuted():
+    image, critic = lamps("Hello"), TextCritic()
+    assert all("ello" not in line.text.lower() for part in critic.read(image) for line in part)
+    (_, hello), (_, other) = critic.checked(image, 'A board reads "Hello". A sign reads "Museum".')
+    assert hello.outcome is QuoteOutcome.UNREADABLE
+    assert other.outcome is QuoteOutcome.REFUTED
 
 
 # --- The critic, on drawn boards ------------------------------------------------------------------

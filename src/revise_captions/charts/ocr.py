@@ -26,6 +26,8 @@ _ROOM = SharedRoom(2_400_000)
 _LONGEST, _SHORTEST = 2000, 736
 #: What is put around an image to see it at half its size.
 _GRAY = 127
+#: Light grows by a square of this part of an image's shorter side, so that lamps join to letters.
+_LAMP = 0.02
 #: Below this, a text is noise.
 LEAST_SCORE = 0.5
 #: Crops this many times as high as wide may be rotated text.
@@ -105,20 +107,33 @@ def character_odds(crop: Pixels) -> tuple[NDArray[np.float32], Mapping[str, int]
 
 
 def faint_text(image: Pixels) -> list[tuple[Box, Pixels]]:
-    """Whatever looks like text at all in an RGB image, at its size and at half of it: bounding
-    boxes and crops, BGR. Large letters are found at half the size alone.
+    """Whatever looks like text at all in an RGB image, at its size and at half of it, and once its
+    lights are joined: bounding boxes and crops, BGR. Large letters are found at half the size
+    alone, and those of a matrix of lamps only where the lamps join.
 
     Args:
         image: uint8 of shape (height, width, 3).
     """
     pixels = np.ascontiguousarray(image[:, :, ::-1])
+    joined = _joined(pixels)
     high, wide = (side // 2 for side in pixels.shape[:2])
     margins = ((high, high), (wide, wide), (0, 0))
     framed = np.pad(pixels, margins, constant_values=_GRAY)
     with ocr_engine() as engine:
         boxes = [_detected(engine, pixels, _FAINT)]
         boxes.append(_detected(engine, framed, _FAINT) - np.array([wide, high], dtype=np.float32))
-    return [(_bounds(one), _crop(pixels, one)) for one in np.concatenate(boxes)]
+        lights = _detected(engine, joined, _FAINT)
+    found = [(_bounds(one), _crop(pixels, one)) for one in np.concatenate(boxes)]
+    return found + [(_bounds(one), _crop(joined, one)) for one in lights]
+
+
+def _joined(pixels: Pixels) -> Pixels:
+    """An image whose lights run into each other."""
+    import cv2
+
+    side = max(3, round(_LAMP * min(pixels.shape[:2])))
+    grown = cv2.dilate(pixels, np.ones((side, side), dtype=np.uint8))
+    return np.asarray(cv2.GaussianBlur(grown, (0, 0), side / 5), dtype=np.uint8)
 
 
 def with_turned(image: Pixels, lines: Sequence[TextLine], angle: float) -> tuple[TextLine, ...]:
