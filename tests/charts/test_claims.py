@@ -61,6 +61,13 @@ MILLIONS = Chart(
 INDEX = Chart("area", "CAC 40 index", series=(series("", {"1995": 1900.0, "2007": 5600}),))
 INDEX = replace(INDEX, y=ChartAxis("Index points"))
 MONTHS = Chart("bar", "Exports", series=(series("", {"Jan": 575.0, "Feb": 540, "Jul": 930}),))
+KINDS = Chart("bar", "%", series=(
+    series("", {"Are abusive toward others": 11.0, "Seem false": 15, "Are old": 19}),
+))  # fmt: skip
+FAVOR = Chart("bar", "% who agree", series=(series("", {"Men": 40.0, "Women": 61, "All": 50}),))
+TWICE = Chart("bar", "Jobs", series=(
+    ChartSeries("", "", tuple(map(ChartMark, ("Coal", "Wind", "Coal"), (3.0, 5.0, 9.0)))),
+))  # fmt: skip
 
 
 def outcomes(sentence: str, chart: Chart) -> list[str]:
@@ -289,6 +296,24 @@ def test_no_text_takes_long(text):
         ("January has the lowest exports.", MONTHS, ["false"]),
         ("In total, three months are compared.", MONTHS, ["true"]),
         ("The chart shows nine nationalities.", MONTHS, ["false"]),
+        # the name behind "but" is nearer than the one before it
+        ("It is 40% among men but 40% among women.", FAVOR, ["true", "undecided"]),
+        # at most, and no more than anything differs by
+        ("Wind is less than three times as high as Coal.", LARGE, ["true"]),
+        ("Wind is less than twice as high as Coal.", LARGE, ["false"]),
+        ("This corresponds to a decrease of 160.", YEARS, ["undecided", "true"]),
+        ("This corresponds to a decrease of 360.", YEARS, ["false", "true"]),
+        # people are counted, and points of an index are no difference
+        ("Wind has about 20,000 people.", LARGE, ["false"]),
+        ("In 2010, 4,500 points were reached.", PERU, ["false"]),
+        # an answer that begins with a verb
+        ("Content that is abusive toward others is at 12%.", KINDS, ["false"]),
+        # what ranks in its own clause, with its value between, by any of one name
+        ("The largest group, at 61%, are women, while 40% of men agree.", FAVOR, ["true"] * 3),
+        ("It rose from 254 in 2012 to a peak of 423 in 2010.", YEARS, ["true"] * 3 + ["false"]),
+        ("It is best to ask men.", GROUPS, []),
+        ("Coal is highest.", TWICE, ["true"]),
+        ("The women were highest where they favor it.", GROUPS, ["undecided"]),
     ],
 )
 def test_decides_what_todays_models_write(sentence, chart, expected):
@@ -303,8 +328,9 @@ def test_decides_what_todays_models_write(sentence, chart, expected):
         ("The survey was conducted in May.", []),
     ],
 )
-def test_the_year_of_a_survey_is_that_of_the_source(sentence, expected):
-    texts = ["Source: Survey of U.S. adults conducted May 29-June 11, 2018."]
+@pytest.mark.parametrize("end", [".", ", among 2,018 people"])
+def test_the_year_of_a_survey_is_that_of_the_source(sentence, expected, end):
+    texts = [f"Source: Survey of U.S. adults conducted May 29-June 11, 2018{end}"]
     found = check_sentence(sentence, [GROUPS], texts)
     assert [check.outcome.value for check in found] == expected
     assert all(edit.right == "2018" for check in found for edit in check.edits)

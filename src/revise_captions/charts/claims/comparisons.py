@@ -1,4 +1,4 @@
-"""Claims that one mark is higher or lower than another."""
+"""Claims that one mark is higher or lower than another, and by how much."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
+from revise_captions.charts.chart import number
+from revise_captions.charts.claims.amounts import scaled
 from revise_captions.charts.claims.check import (
     ChartCheck,
     ChartClaim,
@@ -14,8 +16,10 @@ from revise_captions.charts.claims.check import (
     Tolerance,
     edit,
 )
-from revise_captions.charts.claims.grid import FoundMark, at_label, is_temporal
-from revise_captions.charts.claims.mentions import NamedLabel
+from revise_captions.charts.claims.directions import directions_in
+from revise_captions.charts.claims.edits import number_edit
+from revise_captions.charts.claims.grid import FoundMark, at_label, is_temporal, narrowed
+from revise_captions.charts.claims.mentions import NamedLabel, Number
 from revise_captions.charts.claims.vocabulary import COMPARED, EXCEEDS, LESS, MORE, TRAILS
 from revise_captions.records import Span
 
@@ -102,6 +106,8 @@ def check_ratios(
     said = _FACTORS[word] if word in _FACTORS else float(word)
     more = (match["more"] or "").lower().strip()
     low, high = said * (0.95 if more in _OVER else 0.88), math.inf if more in _OVER else said * 1.12
+    if more == _UNDER:
+        low, high = 0.0, said * 1.05
     edits = edit(match.start(), match.end("times"), f"about {_factor(a, b)} times")
     return [_proportion(a, b, (low, high), edits)]
 
@@ -113,6 +119,8 @@ def _factor(a: FoundMark, b: FoundMark) -> str:
 
 #: Words after which a factor is the least that may be meant.
 _OVER = ("more than", "over")
+#: And the most.
+_UNDER = "less than"
 _DEGREE = re.compile(
     r"\b(?:(?P<little>slightly|marginally|a little|somewhat|just)|(?P<much>considerably|much|far"
     r"|significantly|substantially|notably)) (?:higher|more|greater|larger|lower|less|smaller"
@@ -178,3 +186,69 @@ def _meeting(marks: Sequence[FoundMark], labels: Sequence[NamedLabel]) -> list[F
     for label in labels:
         found = at_label(found, label)
     return found if labels else []
+
+
+def check_change(
+    sentence: str,
+    one: Number,
+    marks: Sequence[FoundMark],
+    labels: Sequence[NamedLabel],
+    tolerance: Tolerance,
+) -> ChartCheck:
+    """A difference: between the two categories that are named, else between two series of the one
+    that is, unless something rises or falls."""
+    pool = narrowed(marks, labels)
+    categories = list({x.name: x for x in labels if not x.series}.values())
+    if len(categories) == 2:
+        firsts, seconds = (at_label(pool, label) for label in categories)
+        pairs = [
+            (a, b)
+            for a in firsts
+            for b in seconds
+            if a.cell[:2] == b.cell[:2] or len(firsts) == len(seconds) == 1
+        ]
+    elif len(categories) == 1 and not directions_in(sentence, ()):
+        of_named = len({found.series for found in pool}) > 1
+        same = at_label(pool if of_named else marks, categories[0])
+        pairs = [(a, b) for a in same for b in same if a.cell < b.cell]
+    else:
+        pairs = []
+    if not pairs:
+        return _beyond(one, marks, tolerance)
+    relative = one.percent and "point" not in one.unit
+    gaps = [(abs(a.value - b.value), a, b) for a, b in pairs]
+    shares = [(100 * gap / abs(a.value), a, b) for gap, a, b in gaps if a.value and relative]
+    gap, a, b = min([*gaps, *shares], key=lambda g: abs(scaled(one, g[0]) - g[0]))
+    width = 1.5 * tolerance.width(gap, a.extent, a.mark.tolerance, one.hedged)
+    off = abs(scaled(one, gap) - gap) / max(width, 1e-9)
+    if off <= 1:
+        return ChartCheck(ChartClaim.CHANGE, ClaimOutcome.TRUE, off, cells=(a.cell, b.cell))
+    difference = number(gap, a.mark.tolerance)
+    rationale = (
+        f"{a.name} is at {a.said} and {b.name} at {b.said}: the difference is "
+        f"{difference}{one.unit}, not {one.said}."
+    )
+    edits, cells = (number_edit(sentence, one, difference),), (a.cell, b.cell)
+    return ChartCheck(ChartClaim.CHANGE, ClaimOutcome.FALSE, off, rationale, cells, edits)
+
+
+def _beyond(one: Number, marks: Sequence[FoundMark], tolerance: Tolerance) -> ChartCheck:
+    """A difference of which it is not known between what: none is greater than that of the highest
+    and the lowest."""
+    check = ChartCheck(ChartClaim.CHANGE, ClaimOutcome.UNDECIDED)
+    relative = one.percent and "point" not in one.unit
+    if relative or len(marks) < _FEW or len({found.cell[0] for found in marks}) > 1:
+        return check
+    low, *_, high = sorted(marks, key=lambda found: found.value)
+    gap = high.value - low.value
+    width = 3 * tolerance.width(gap, high.extent, high.mark.tolerance, one.hedged)
+    stated = scaled(one, gap)
+    if stated <= gap + width:
+        return check
+    rationale = f"From {low.said} to {high.said}, nothing differs by {one.said}."
+    off, cells = (stated - gap) / width, (low.cell, high.cell)
+    return ChartCheck(ChartClaim.CHANGE, ClaimOutcome.FALSE, off, rationale, cells)
+
+
+#: Of fewer marks some were hardly read.
+_FEW = 3

@@ -49,6 +49,12 @@ _NO_CLAIM = re.compile(
 )
 
 
+#: "It is best to wait", "in their best interests": no rank.
+_BEST_TO = re.compile(r"best (?:to|for|interests?|described)\b", re.IGNORECASE)
+#: Where something else is told of.
+_CLAUSE = re.compile(r";|\b(?:while|whereas)\b")
+#: Between a superlative and its category: "a peak of 12.2 million in 2007".
+_OF_VALUE = re.compile(r" (?:of|at) (?:\w+ )?[$€£]?\d[\d,.]*%?(?: \w+)? (?:in|by) ", re.IGNORECASE)
 #: What a category behind it is compared with, or counted from, and not said to be.
 _BESIDE = re.compile(
     r"\b(?:since|than|after|before|until|compared (?:to|with)|from)(?: the)? $",
@@ -74,12 +80,13 @@ def check_extremes(
         if not marks or not _is_claim(sentence, match, bool(categories)):
             continue
         label = None
-        if categories:
-            label = min(categories, key=lambda one: _distance(sentence, match, one))
+        own = [one for one in categories if not _CLAUSE.search(_between(sentence, match, one))]
+        if own:
+            label = min(own, key=lambda one: _distance(sentence, match, one))
             listed = _listed_with(sentence, label, categories)
             pool = narrowed(marks, labels)
             ranked = _ranked(sentence, label, match, pool, tolerance, listed)
-            check = _sure(ranked, pool, labels)
+            check = _sure(ranked, pool, labels, marks)
             if listed > 1 and check is not None and check.edits:
                 check = replace(check, doubt="one name of several")
         else:
@@ -96,9 +103,10 @@ def _is_claim(sentence: str, match: re.Match[str], named: bool) -> bool:
     """Whether a superlative says of one mark where it ranks: "a second peak" does not, nor does
     "the chart presents the most common diets"."""
     before = sentence[: match.start()]
-    if (_NO_CLAIM.search(before) and match[0][:4] != "its ") or _OF_CHANGE.match(
-        sentence[match.end() :]
-    ):
+    behind = sentence[match.end() :]
+    if (_NO_CLAIM.search(before) and match[0][:4] != "its ") or _OF_CHANGE.match(behind):
+        return False
+    if _BEST_TO.match(match[0] + behind):
         return False
     if _LOCAL.search(match[0]) and (match["rank"] or _ONE_OF.search(before)):
         return False
@@ -120,15 +128,28 @@ def _listed_with(sentence: str, label: NamedLabel, categories: Sequence[NamedLab
 
 
 def _sure(
-    check: ChartCheck | None, pool: Sequence[FoundMark], labels: Sequence[NamedLabel]
+    check: ChartCheck | None,
+    pool: Sequence[FoundMark],
+    labels: Sequence[NamedLabel],
+    marks: Sequence[FoundMark],
 ) -> ChartCheck | None:
-    """Refutes no rank among several series, none of them named, of which some marks are missing."""
+    """Refutes no rank among several series, none of them named, of which some marks are missing,
+    nor where the series named has it at the category: "the 40–50 group is highest in May"."""
     if check is None or check.outcome is not ClaimOutcome.FALSE:
         return check
+    series = {label.name for label in labels if label.series}
+    mine = next(found for found in pool if found.cell == check.cells[0])
+    row = [m for m in marks if m.cell[0] == mine.cell[0] and m.cell[2] == mine.cell[2]]
+    if mine.series in series and mine.value in _ends([found.value for found in row]):
+        return undecided(check)
     shapes = {tuple(found.mark.category for found in run) for run in runs_of(pool)}
     if len(shapes) > 1 and not any(label.series for label in labels):
         return undecided(check)
     return check
+
+
+def _ends(values: Sequence[float]) -> tuple[float, ...]:
+    return (min(values), max(values)) if len(values) > 1 else ()
 
 
 def _alone(
@@ -164,12 +185,17 @@ def _place(match: re.Match[str]) -> str:
 
 
 def _distance(sentence: str, match: re.Match[str], label: NamedLabel) -> int:
-    if label.start >= match.end():
-        between = sentence[match.end() : label.start]
-    else:
-        between = sentence[label.end : match.start()]
+    between = _between(sentence, match, label)
+    if label.start >= match.end() and _OF_VALUE.fullmatch(between):
+        return 0
     breaks = between.count(",") + between.count(" while ") + between.count(" and ")
     return len(between) + 25 * breaks + 60 * between.count(";")
+
+
+def _between(sentence: str, match: re.Match[str], label: NamedLabel) -> str:
+    if label.start >= match.end():
+        return sentence[match.end() : label.start]
+    return sentence[label.end : match.start()]
 
 
 def _ranked(
@@ -186,7 +212,8 @@ def _ranked(
         if not named or len(run) < 3 or rank > len(run):
             continue
         order = sorted(run, key=lambda found: -found.value if high else found.value)
-        mine, there = named[0], order[rank - 1]
+        there = order[rank - 1]
+        mine = min(named, key=lambda found: abs(found.value - there.value))
         beside = [*order[max(0, rank - 2) : rank - 1], *order[rank : rank + 1]]
         slack = 0.5 * tolerance.width(there.value, there.extent, there.mark.tolerance, False)
         off = abs(mine.value - there.value) / max(slack, 1e-9)

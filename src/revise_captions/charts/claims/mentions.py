@@ -242,6 +242,8 @@ def _forms(label: str) -> list[str]:
     bare = _ASIDE.sub(" ", label).strip()
     if len(bare) > 2:
         forms.append(bare)
+    if (told := _VERB.sub("", label)) != label and len(told) > _LONG_FORM:
+        forms.append(told)
     if (month := label[:3].lower()) in _MONTHS and label.lower() in (month, _MONTHS[month]):
         forms += [month, _MONTHS[month]]
     if _CUT.search(label):
@@ -251,6 +253,9 @@ def _forms(label: str) -> list[str]:
     return forms
 
 
+#: With what an answer begins that a sentence puts otherwise: "Are abusive", "content that is …".
+_VERB = re.compile(r"^(?:are|is|was|were|be|have|has|had|do|does|did|will) (?:an? |the )?", re.I)
+_LONG_FORM = 12
 _MONTHS = {name[:3]: name for name in (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
     "october", "november", "december")}  # fmt: skip
@@ -325,17 +330,18 @@ def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
         if _PER.search(before):
             continue
         decimals = match["number"].partition(".")[2]
-        counted = bool(_FACTOR.match(rest) or _COUNT.match(rest))
+        counted = bool(_FACTOR.match(rest) or (_COUNT.match(rest) and "," not in match["number"]))
         if decimals and _LONG_TIME.match(rest):
             counted = False
         if counted or unit in ("th", "st", "nd", "rd", "s"):
             continue
+        value = float(match["number"].replace(",", ""))
         found.append(
             Number(
-                match.start(), match.end(), float(match["number"].replace(",", "")),
+                match.start(), match.end(), value,
                 unit.startswith(("%", "per")), SCALES.get(unit.lower(), 1.0),
                 bool(_HEDGE.search(before.lower())),
-                "point" in unit or bool(_CHANGE.search(before) or _MORE_THAN.match(rest)),
+                _is_difference(unit, value) or _is_change(before, rest),
                 match.end("number"),
                 _bound(before), 10.0 ** -len(decimals) if decimals else 0.0,
                 _with_words(match[0], before, rest),
@@ -352,6 +358,19 @@ def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
         share = replace(share, blur=_BLUR if _HEDGE.search(before.lower()) else 0.0)
         found.append(replace(share, said=match[0], unit="%", bound=_bound(before)))
     return sorted(found, key=lambda number: number.start)
+
+
+def _is_change(before: str, rest: str) -> bool:
+    return bool(_CHANGE.search(before) or _MORE_THAN.match(rest))
+
+
+def _is_difference(unit: str, value: float) -> bool:
+    """Whether an amount of points is one of shares, not an index: those have more."""
+    return "point" in unit and ("per" in unit or value <= _ALL)
+
+
+#: No share is higher.
+_ALL = 100.0
 
 
 def _with_words(number: str, before: str, rest: str) -> str:

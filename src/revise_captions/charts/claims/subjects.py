@@ -48,7 +48,7 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _SOURCE = re.compile(r"\b(?:source|survey|poll|conducted|research cent(?:er|re))", re.IGNORECASE)
-_YEAR = re.compile(r"(?<![\d,.])(?:19|20)\d\d(?![\d,%])")
+_YEAR = re.compile(r"(?<![\d,.])(?:19|20)\d\d(?![\d%]|,\d)")
 
 
 def _check_source(sentence: str, texts: Sequence[str]) -> list[ChartCheck]:

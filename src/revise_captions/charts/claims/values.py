@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from revise_captions.charts.chart import number
+from revise_captions.charts.claims.amounts import off_by, rounding, scaled
 from revise_captions.charts.claims.check import (
     ChartCheck,
     ChartClaim,
@@ -14,18 +14,13 @@ from revise_captions.charts.claims.check import (
     Tolerance,
     undecided,
 )
-from revise_captions.charts.claims.directions import directions_in
+from revise_captions.charts.claims.comparisons import check_change
 from revise_captions.charts.claims.edits import number_edit
 from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, said
 from revise_captions.charts.claims.mentions import NamedLabel, Number, fold
 from revise_captions.charts.claims.shares import is_derived
 from revise_captions.records import Span
 
-#: A chart in thousands or millions may be told in either.
-_SCALES = (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6)
-
-#: This many times a mark's value, a number may be told in full where the chart counts thousands.
-_LONG = 300
 #: Between a number and what it belongs to: "from 4.3 billion dollars in 1998 to …".
 _IN = re.compile(r"(?: (?!and\b|to\b|while\b)[\w.%]+){0,5}? (?:in|for) .+")
 #: Times the tolerance that a measured value must be missed by: readings err, too.
@@ -59,7 +54,7 @@ def check_numbers(
     checks = []
     for index, one in enumerate(numbers):
         if one.change:
-            checks.append(_change(sentence, one, marks, labels, tolerance))
+            checks.append(check_change(sentence, one, marks, labels, tolerance))
             continue
         named = owners[index]
         candidates = _candidates(marks, named, series.get(index, labels))
@@ -247,7 +242,7 @@ def _between(sentence: str, one: Number, label: NamedLabel) -> str:
 def _distance(sentence: str, one: Number, label: NamedLabel) -> float:
     """Characters between, with a penalty for a clause boundary."""
     between = _between(sentence, one, label)
-    breaks = sum(between.count(mark) for mark in (";", ",", " and ", " to ", " while "))
+    breaks = sum(between.count(mark) for mark in (";", ",", " and ", " to ", " while ", " but "))
     follows = 0 if one.start > label.start else 4
     return len(between) + 12 * breaks + follows
 
@@ -260,45 +255,17 @@ def _candidates(
     return narrowed(found, labels) if found else []
 
 
-def _scaled(one: Number, value: float) -> float:
-    """The number in the chart's units: the scale that brings it nearest the mark's value."""
-    stated = one.value * one.scale
-    if one.percent or not value:
-        as_share = one.percent and 0 < abs(value) <= 1
-        return (
-            min((one.value, one.value / 100), key=lambda v: abs(v - value))
-            if as_share
-            else (one.value)
-        )
-    scales = _SCALES if one.scale > 1 or one.value > _LONG * abs(value) else _SCALES[:4]
-    choices = [one.value, *(stated * scale for scale in scales)]
-    return min(choices, key=lambda choice: abs(choice - value))
-
-
-def _off(one: Number, value: float) -> float:
-    """How far the number is from a value; a fall by 7 may stand in the chart as -7."""
-    return min(abs(_scaled(one, value) - value), abs(_scaled(one, -value) + value))
-
-
-def _rounding(one: Number, value: float) -> float:
-    """Half of the number's last digit, in the chart's units; a tenth of it where one digit alone
-    is told, and "about" before it; what a share in words covers."""
-    coarse = one.hedged and len(f"{one.value:g}".replace(".", "").strip("0")) < 2
-    step = max(0.51 * one.step, 0.1 * one.value if coarse else 0.0, one.blur)
-    return step * abs(_scaled(one, value) / one.value) if one.value else 0.0
-
-
 def _against(
     sentence: str, one: Number, candidates: Sequence[FoundMark], tolerance: Tolerance,
     claim: ChartClaim,
 ) -> ChartCheck:  # fmt: skip
-    best = min(candidates, key=lambda found: _off(one, found.value))
-    off = _off(one, best.value)
+    best = min(candidates, key=lambda found: off_by(one, found.value))
+    off = off_by(one, best.value)
     width = tolerance.width(best.value, best.extent, best.mark.tolerance, one.hedged)
-    far = off / max(width, _rounding(one, best.value), 1e-9)
+    far = off / max(width, rounding(one, best.value), 1e-9)
     if far <= 1:
         return ChartCheck(claim, ClaimOutcome.TRUE, far, cells=(best.cell,))
-    if one.bound * (best.value - _scaled(one, best.value)) > 0:
+    if one.bound * (best.value - scaled(one, best.value)) > 0:
         return ChartCheck(claim, ClaimOutcome.UNDECIDED, far, cells=(best.cell,))
     right = in_unit(best, one)
     rationale = f"{best.name} is at {right}{one.unit}, not {one.said}."
@@ -306,7 +273,7 @@ def _against(
     if (not best.mark.printed and far <= clearly) or _is_cut(one, best):
         return ChartCheck(claim, ClaimOutcome.UNDECIDED, far, cells=(best.cell,))
     edits = (number_edit(sentence, one, right),)
-    stated = _scaled(one, best.value)
+    stated = scaled(one, best.value)
     scale = stated / one.value if one.value else 1.0
     return ChartCheck(claim, ClaimOutcome.FALSE, far, rationale, (best.cell,), edits, stated, scale)
 
@@ -320,7 +287,7 @@ def _is_cut(one: Number, found: FoundMark) -> bool:
 
 def in_unit(found: FoundMark, one: Number) -> str:
     """A mark's value as the sentence would write it: in thousands where it counts them."""
-    scale = _scaled(one, found.value) / one.value if one.value else 1.0
+    scale = scaled(one, found.value) / one.value if one.value else 1.0
     return said(found.value / scale, found.mark.tolerance / scale, found.mark.printed)
 
 
@@ -341,7 +308,7 @@ def _anywhere(
     highest = max(found.value for found in marks)
     if is_derived(one.value, marks, marks):
         return ChartCheck(ChartClaim.NUMBER, ClaimOutcome.UNDECIDED, near.off)
-    if _scaled(one, highest) > 1.25 * highest:
+    if scaled(one, highest) > 1.25 * highest and not any(_is_cut(one, m) for m in marks):
         top = max(marks, key=lambda found: found.value)
         ranks = _OF_HIGHEST.search(sentence)
         edits = (number_edit(sentence, one, in_unit(top, one)),) if ranks else ()
@@ -351,47 +318,3 @@ def _anywhere(
             edits,
         )  # fmt: skip
     return ChartCheck(ChartClaim.NUMBER, ClaimOutcome.UNDECIDED, near.off)
-
-
-def _change(
-    sentence: str,
-    one: Number,
-    marks: Sequence[FoundMark],
-    labels: Sequence[NamedLabel],
-    tolerance: Tolerance,
-) -> ChartCheck:
-    """A difference: between the two categories that are named, else between two series of the one
-    that is, unless something rises or falls."""
-    pool = narrowed(marks, labels)
-    categories = list({x.name: x for x in labels if not x.series}.values())
-    if len(categories) == 2:
-        firsts, seconds = (at_label(pool, label) for label in categories)
-        pairs = [
-            (a, b)
-            for a in firsts
-            for b in seconds
-            if a.cell[:2] == b.cell[:2] or len(firsts) == len(seconds) == 1
-        ]
-    elif len(categories) == 1 and not directions_in(sentence, ()):
-        of_named = len({found.series for found in pool}) > 1
-        same = at_label(pool if of_named else marks, categories[0])
-        pairs = [(a, b) for a in same for b in same if a.cell < b.cell]
-    else:
-        pairs = []
-    if not pairs:
-        return ChartCheck(ChartClaim.CHANGE, ClaimOutcome.UNDECIDED)
-    relative = one.percent and "point" not in one.unit
-    gaps = [(abs(a.value - b.value), a, b) for a, b in pairs]
-    shares = [(100 * gap / abs(a.value), a, b) for gap, a, b in gaps if a.value and relative]
-    gap, a, b = min([*gaps, *shares], key=lambda g: abs(_scaled(one, g[0]) - g[0]))
-    width = 1.5 * tolerance.width(gap, a.extent, a.mark.tolerance, one.hedged)
-    off = abs(_scaled(one, gap) - gap) / max(width, 1e-9)
-    if off <= 1:
-        return ChartCheck(ChartClaim.CHANGE, ClaimOutcome.TRUE, off, cells=(a.cell, b.cell))
-    difference = number(gap, a.mark.tolerance)
-    rationale = (
-        f"{a.name} is at {a.said} and {b.name} at {b.said}: the difference is "
-        f"{difference}{one.unit}, not {one.said}."
-    )
-    edits, cells = (number_edit(sentence, one, difference),), (a.cell, b.cell)
-    return ChartCheck(ChartClaim.CHANGE, ClaimOutcome.FALSE, off, rationale, cells, edits)
