@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 #: Changes whenever the same reading could give another answer.
-VERSION = "charts-13"
+VERSION = "charts-14"
 
 
 @dataclass(frozen=True, slots=True)

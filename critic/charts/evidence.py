@@ -10,21 +10,30 @@ from dataclasses import dataclass
 
 from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, check_sentence
+from revise_captions.charts.claims.grid import marks_of
 from revise_captions.charts.claims.mentions import fold, numbers_in, years_in
 from revise_captions.charts.claims.sentence import printed_numbers
-from revise_captions.critic.charts.garbled import is_garbled
+from revise_captions.critic.charts.binding import misnamed
+from revise_captions.critic.charts.garbled import contradicts_itself, is_garbled
 from revise_captions.critic.charts.places import NumberPlace, support, words_and_years
 from revise_captions.critic.charts.support import is_foreign
 from revise_captions.critic.charts.words import subject_stems, words_of
 
 #: Kinds of claims that are counted apart; the others are taken together with comparisons.
 _KINDS = tuple(ChartClaim(n) for n in ("value", "number", "extreme", "trend", "period"))
+#: That a number stands somewhere in the image is not counted, but that it stands at other names.
+_DECIDED = tuple(
+    (kind, outcome)
+    for kind in (*_KINDS, "comparison")
+    for outcome in (ClaimOutcome.FALSE, ClaimOutcome.TRUE)
+    if (kind, outcome) != (ChartClaim.NUMBER, ClaimOutcome.TRUE)
+)
 NAMES = (
-    *(f"{outcome} {kind}" for kind in (*_KINDS, "comparison") for outcome in ("false", "true")),
+    *(f"{outcome} {kind}" for kind, outcome in _DECIDED),
     "undecided number", "undecided value", "undecided extreme", "undecided trend", "refuted share",
     "unprinted numbers", "unprinted years", "beside", "set apart",
     "repeated words", "fragment", "of the chart", "reported", "about nothing shown", "garbled",
-    "absent words", "language model",
+    "absent words", "at other names", "language model",
 )  # fmt: skip
 #: Words and numbers.
 _TOKEN = re.compile(r"\w+")
@@ -106,23 +115,25 @@ def gather(
         places: Where numbers stand in its image.
         language: A language model's log-odds of each sentence; 0 without one.
     """
-    text = text_of(charts, lines, places)
+    text, marks = text_of(charts, lines, places), marks_of(charts)
     checks = [check_sentence(sentence, charts, lines) for sentence in sentences]
     odds = language or [0.0] * len(sentences)
     return [
-        ChartEvidence(found, (*_own(sentence, found, text), one))
-        for sentence, found, one in zip(sentences, checks, odds, strict=True)
+        ChartEvidence(
+            found,
+            (*_own(sentence, found, text), misnamed(sentence, charts, marks, lines, before), one),
+        )
+        for sentence, before, found, one in zip(
+            sentences, ["", *sentences[:-1]], checks, odds, strict=True
+        )
     ]
 
 
 def _own(sentence: str, checks: Sequence[ChartCheck], text: ChartText) -> tuple[float, ...]:
-    """The values of `NAMES`, but the last."""
+    """The values of `NAMES`, but the last two."""
     counts = Counter((c.claim if c.claim in _KINDS else "comparison", c.outcome) for c in checks)
-    by_kind = [
-        float(min(2, counts[kind, outcome]))
-        for kind in (*_KINDS, "comparison")
-        for outcome in (ClaimOutcome.FALSE, ClaimOutcome.TRUE)
-    ]
+    counts[ChartClaim.TREND, ClaimOutcome.FALSE] += contradicts_itself(sentence)
+    by_kind = [float(min(2, counts[one])) for one in _DECIDED]
     undecided = [
         float(min(2, counts[ChartClaim(kind), ClaimOutcome.UNDECIDED]))
         for kind in ("number", "value", "extreme", "trend")

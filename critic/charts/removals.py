@@ -6,13 +6,13 @@ The limits were chosen on CHOCOLATE's development half, as those of `certainty` 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartClaim, ClaimOutcome, check_sentence
 from revise_captions.charts.claims.mentions import Number, fold, numbers_in, years_in
 from revise_captions.charts.claims.sentence import all_labels, printed_numbers
 from revise_captions.charts.claims.shares import is_derived
+from revise_captions.critic.charts.binding import misnamed
 from revise_captions.critic.charts.certainty import ReadChart, is_unreal
 from revise_captions.critic.charts.evidence import OF_THE_CHART, REPORTED
 from revise_captions.critic.charts.garbled import contradicts_itself
@@ -22,6 +22,7 @@ from revise_captions.critic.charts.words import subject_stems
 #: Of sentences that no other words in their place would mend.
 NOT_SAID = "The chart does not say this."
 CONTRADICTORY = "The sentence contradicts itself."
+MISNAMED = "The chart has a number of it, but at other names."
 #: Fewer words than this may be a heading, a list's number, or a row.
 _FEWEST = 5
 #: A row of empty cells in a word's place, as captioners write that do not stop.
@@ -31,14 +32,16 @@ _LAYOUT = re.compile(r"^\s*[|#>*-]|[|*:]\s*$|\*\*|\n|\|[^|]+\|")
 _SUBJECT, _ABSENT = 3, 2
 #: A chart of which this share of the marks has its value beside it shows numbers by printing them.
 _PRINTED, _FEW_MARKS = 0.8, 3
-#: P(factual) below which a sentence goes: with a number that is printed nowhere in such a chart;
-#: if nothing in it is borne out, and a number or a claim is refuted; if it reports something with
-#: a name that is not in the image; if nothing in it is borne out, and it is not about the chart.
-_INVENTED, _REFUTED, _REPORT, _UNLIKELY = 0.35, 0.3, 0.2, 0.15
+#: P(factual) below which a sentence goes: if every claim in it is refuted, by marks that it names;
+#: with a number that is printed nowhere in such a chart; or if nothing in it is borne out, and a
+#: number or a claim is refuted; if it reports something
+#: with a name that is not in the image; if nothing in it is borne out, and it is not about the
+#: chart; with a number that other names have.
+_REFUTED, _REPORT, _UNLIKELY, _MISNAMED = 0.35, 0.2, 0.15, 0.15
 #: And where most of its caption is wrong, too.
 _AMONG_WRONG = 0.2
-#: And if every claim in it is refuted, by marks that it names.
-_CLEARLY = 0.45
+#: How much better other marks than the number's are named, to say so.
+_OTHER = 0.35
 #: The mean of a caption below which most of it is wrong.
 _POOR = 0.4
 
@@ -95,7 +98,7 @@ def why_remove(sentence: str, chart: ReadChart, p: float, rest: float) -> tuple[
     Returns:
         What is wrong with it, and what that rests on; ("", "") where it stays.
     """
-    if p >= _CLEARLY or _may_be_layout(sentence):
+    if p >= _REFUTED or _may_be_layout(sentence):
         return "", ""
     checks = check_sentence(sentence, chart.charts, chart.lines)
     outcomes = {one.outcome for one in checks}
@@ -104,32 +107,31 @@ def why_remove(sentence: str, chart: ReadChart, p: float, rest: float) -> tuple[
     bound = not numbers and not unreal and _is_bound(sentence, chart)
     if outcomes == {ClaimOutcome.FALSE} and bound:
         return NOT_SAID, "every claim is refuted"
-    if p >= max(_INVENTED, _REFUTED):
-        return "", ""
     if contradicts_itself(sentence):
         return CONTRADICTORY, "its own numbers"
     invented = [
         n
         for n in unprinted(sentence, chart)
-        if _is_exact(n) and not is_derived(n.value, chart.marks, chart.marks)
+        if _is_exact(n)
+        and not _is_cut(n, chart)
+        and not is_derived(n.value, chart.marks, chart.marks)
     ]
     said = " or ".join(dict.fromkeys(sentence[n.start : n.end] for n in invented))
-    if invented and _prints_values(chart, invented):
+    if invented and _prints_values(chart):
         return f"The chart does not show {said}.", "a number that is printed nowhere"
+    if p < _MISNAMED and _is_misnamed(sentence, chart):
+        return MISNAMED, "a number of it is at other names"
     reported = p < _REPORT and rest < _POOR and REPORTED.search(sentence)
     if reported and absent_names(sentence, chart.charts, chart.lines):
         return NOT_SAID, "a report, with a name that stands nowhere in the image"
-    if p >= _REFUTED or ClaimOutcome.TRUE in outcomes:
+    if ClaimOutcome.TRUE in outcomes:
         return "", ""
     if invented:
         return f"The chart does not show {said}.", "nothing in it is borne out"
     if ClaimOutcome.FALSE in outcomes and (rest < _POOR or _is_bound(sentence, chart)):
         return NOT_SAID, "every claim is refuted"
-    shown = printed_numbers(chart.charts, chart.lines)
-    says = any(n.value in shown for n in numbers_in(sentence, years_in(sentence)))
-    says = says and rest >= _POOR
     limit = _UNLIKELY if rest >= _POOR else _AMONG_WRONG
-    unlikely = p < limit and not says and not OF_THE_CHART.search(sentence)
+    unlikely = p < limit and not OF_THE_CHART.search(sentence)
     return (NOT_SAID, "nothing in it is borne out") if unlikely else ("", "")
 
 
@@ -146,15 +148,20 @@ def _is_exact(number: Number) -> bool:
     return not (number.change or number.hedged or number.bound) and len(number.said.strip("%")) > 1
 
 
-def _prints_values(chart: ReadChart, invented: Sequence[Number]) -> bool:
-    """Whether the chart shows its values by printing them, and none of these is one of which a
-    digit was not read."""
+def _is_misnamed(sentence: str, chart: ReadChart) -> bool:
+    """Whether a number that is printed at other names is in it; what was measured is not exact
+    enough to tell."""
+    printed = sum(found.mark.printed for found in chart.marks)
+    other = misnamed(sentence, chart.charts, chart.marks, chart.lines)
+    return 2 * printed >= len(chart.marks) and other > _OTHER
+
+
+def _prints_values(chart: ReadChart) -> bool:
+    """Whether the chart shows its values by printing them."""
     if any(is_ragged(one) for one in chart.charts):
         return False
-    printed = [found for found in chart.marks if found.mark.printed]
-    if len(chart.marks) < _FEW_MARKS or len(printed) < _PRINTED * len(chart.marks):
-        return False
-    return not any(_is_cut(one, found.value) for one in invented for found in printed)
+    printed = sum(found.mark.printed for found in chart.marks)
+    return len(chart.marks) >= _FEW_MARKS and printed >= _PRINTED * len(chart.marks)
 
 
 def is_ragged(chart: Chart) -> bool:
@@ -163,7 +170,11 @@ def is_ragged(chart: Chart) -> bool:
     return len(sizes) > 1 or any(m.value is None for one in chart.series for m in one.marks)
 
 
-def _is_cut(one: Number, there: float) -> bool:
+def _is_cut(one: Number, chart: ReadChart) -> bool:
     """Whether OCR may have lost a digit of a number: 7 of 77."""
-    said, left = f"{one.value:g}", f"{there:g}"
-    return len(said) == len(left) + 1 and (said.startswith(left) or said.endswith(left))
+    said = f"{one.value:g}"
+    printed = (f"{found.value:g}" for found in chart.marks if found.mark.printed)
+    return any(
+        len(said) == len(left) + 1 and (said.startswith(left) or said.endswith(left))
+        for left in printed
+    )

@@ -2,7 +2,7 @@
 
     python -m scripts.research.chart_critic.fit critic/charts/bundled/weights.json
     python -m scripts.research.chart_critic.fit critic/charts/bundled/weights-language.json \
-        --language critic/charts/smollm2 --captions 600 --threshold 0.5
+        --language critic/charts/smollm2 --captions 360
 
 The evidence that is weighed, the share of noise, and the threshold were chosen on the development
 half of CHOCOLATE.
@@ -55,25 +55,30 @@ def examples(
     return values, labels
 
 
-def with_noise(values: np.ndarray, share: float, paraphrased: float, seed: int) -> np.ndarray:
+def with_noise(
+    values: np.ndarray, share: float, paraphrased: float, misnamed: float, seed: int
+) -> np.ndarray:
     """Gives a share of the sentences the evidence of others, and so for a language model's answers;
     and one the absent words of others.
 
     Real charts and sentences are understood far less often than those of the world, and then what
     is found says nothing; and real captions say in their own words what the world's say in those of
-    the chart.
+    the chart. Whether a number is another name's is told nearly as often there as here, as it takes
+    no grammar, so it has less noise, of its own.
     """
     rng = np.random.default_rng(seed)
     noisy = values.copy()
-    parts: tuple[tuple[slice | int, float], ...] = (
-        (slice(NAMES.index("language model")), share),
-        (NAMES.index("language model"), share),
-        (NAMES.index("absent words"), paraphrased),
+    names = NAMES.index("at other names")
+    parts: tuple[tuple[list[int], float], ...] = (
+        ([k for k in range(NAMES.index("language model")) if k != names], share),
+        ([NAMES.index("language model")], share),
+        ([NAMES.index("absent words")], paraphrased),
+        ([names], misnamed),
     )
     for columns, part in parts:
-        chosen = rng.random(len(values)) < part
-        others = rng.integers(0, len(values), int(chosen.sum()))
-        noisy[chosen, columns] = values[others, columns]
+        chosen = np.flatnonzero(rng.random(len(values)) < part)
+        others = rng.integers(0, len(values), len(chosen))
+        noisy[chosen[:, None], columns] = values[others[:, None], columns]
     return noisy
 
 
@@ -84,22 +89,25 @@ def with_noise(values: np.ndarray, share: float, paraphrased: float, seed: int) 
 @click.option(
     "--paraphrased", default=0.4, show_default=True, help="Share of absent words that is."
 )
+@click.option("--misnamed", default=0.15, show_default=True, help="Of numbers at other names.")
 @click.option(
     "--language", type=click.Path(path_type=Path), help="Folder of an adapter of SmolLM2 to ask."
 )
 @click.option("--answers", type=click.Path(path_type=Path), help="File that keeps its answers.")
-@click.option("--threshold", default=0.45, show_default=True, help="Stored beside the weights.")
+@click.option("--threshold", default=0.5, show_default=True, help="Stored beside the weights.")
 @click.option("--seed", default=9, show_default=True, help="Other captions.")
 def main(
-    out: Path, captions: int, noise: float, paraphrased: float, language: Path | None,
-    answers: Path | None, threshold: float, seed: int,
+    out: Path, captions: int, noise: float, paraphrased: float, misnamed: float,
+    language: Path | None, answers: Path | None, threshold: float, seed: int,
 ) -> None:  # fmt: skip
     from sklearn.linear_model import LogisticRegression
 
     asked = None if language is None else KeptAnswers(answers, language)
     by_caption, labels = examples(captions, seed, asked)
     clean = np.concatenate(by_caption)
-    values = np.concatenate([with_noise(clean, noise, paraphrased, seed + k) for k in range(DRAWS)])
+    values = np.concatenate(
+        [with_noise(clean, noise, paraphrased, misnamed, seed + k) for k in range(DRAWS)]
+    )
     truth = np.tile(np.concatenate(labels), DRAWS)
     labels = labels * DRAWS
     scale = np.where(values.std(0) > 0, values.std(0), 1.0)
