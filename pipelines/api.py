@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
     from revise_captions.reviser.protocol import Reviser
 
-#: Where rows given in memory say they come from.
+#: The source name of rows given in memory.
 MEMORY = "memory"
 _CHOICES = {"stage": Stage, "on_unfixable": OnUnfixable, "guard": Guard} | {
     "without_logprobs": Without
@@ -65,7 +65,7 @@ def revise(
     window: int = WINDOW,
     **options: Unpack[Options],
 ) -> Iterator[Result | BadRow]:
-    """Judges and revises records, a window at a time, so that an endless stream is fine.
+    """Judges and revises records, one window at a time, so the stream may be endless.
 
     Args:
         records: Mappings with an image (path, bytes, data URI, base64, Pillow image, NumPy
@@ -74,21 +74,21 @@ def revise(
         *groups: Options as values: `InputOptions`, `ModelOptions`, `VerifyOptions`, `RunOptions`.
         critic: A name (`bundled`, a folder, a hub id, `MODEL@http://…/v1`), or an object with the
             protocol `Critic`.
-        reviser: A name (also `drop`), or an object with the protocol `Reviser`. By default the
-            bundled one with the bundled critic, and an instruct model as critic itself; with any
-            other critic it must be given.
-        caption_fields: The fields that hold captions, where their names are not known ones.
-        window: Records that are worked on together.
+        reviser: A name (also `drop`), or an object with the protocol `Reviser`. Defaults to the
+            bundled one for the bundled critic, and to the critic itself where that is an instruct
+            model; with any other critic it must be given.
+        caption_fields: The fields that hold captions, if their names are not known ones.
+        window: How many records are worked on together.
         **options: The command's options by name (`revise-captions --help`), such as `threshold`,
-            `rounds`, `image_root`, `device`; they overrule `groups`.
+            `rounds`, `image_root`, `device`; they override `groups`.
 
     Yields:
         In order, one `Result` for each record, or the `BadRow` that says why there is none. With
-        `verify`, a result's `verifications` say what was found, as it would stand in a row.
+        `verify`, a result's `verifications` hold what was found, as a row would.
 
     Raises:
-        UserError: A model or the fields are not to be found, or options contradict each other.
-            Raised, and models loaded, before this returns.
+        UserError: A model or the fields cannot be found, or options contradict each other. This is
+            raised, and the models are loaded, before the call returns.
         TypeError: An option is unknown.
     """
     if caption_fields:
@@ -102,10 +102,10 @@ def revise(
 
 
 class BatchReviser:
-    """`revise` for batches of rows that somebody else's pipeline cuts, with models loaded once.
+    """`revise` for batches of rows from another pipeline, with models loaded once.
 
-    They are loaded, and the fields are found, with the first batch. Neither is part of a pickled
-    copy, so that each worker of a pipeline loads its own.
+    The first batch loads the models and determines the fields. Neither is pickled, so each worker
+    of a pipeline loads its own.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class BatchReviser:
         window: int = WINDOW,
         **options: Unpack[Options],
     ) -> None:
-        """Arguments as of `revise`; `stage` is `all` or `critique`.
+        """Takes the arguments of `revise`; `stage` is `all` or `critique`.
 
         Raises:
             UserError: Options contradict each other.
@@ -130,7 +130,7 @@ class BatchReviser:
         self._ready: tuple[Fields, LoadedModels, RevisionSettings] | None = None
 
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> list[Result | BadRow]:
-        """A result for each row, in order. Raises `UserError` as `revise`."""
+        """A result for each row, in order. Raises `UserError` as `revise` does."""
         if not rows:
             return []
         job = self._job
@@ -176,7 +176,7 @@ def judge(
         image: A path, bytes, a data URI, base64, a Pillow image, a NumPy array (height × width × 3
             bytes), or a URL.
         caption: Any text.
-        critic: As for `revise`. One that is named without further options is loaded once.
+        critic: As for `revise`. A critic named without further options is loaded only once.
         **options: As for `revise`.
 
     Returns:
@@ -185,7 +185,7 @@ def judge(
 
     Raises:
         BadRecord: The image or the caption cannot be read.
-        UserError: The critic is not to be found.
+        UserError: The critic cannot be found.
     """
     if isinstance(critic, str) and not options:
         critic = _loaded_critic(critic)
@@ -209,7 +209,7 @@ def _job(
     critic: str | Critic,
     reviser: str | Reviser | None,
 ) -> JobOptions:
-    """The options as one checked value. Raises `UserError`, TypeError for unknown ones."""
+    """The options as one checked value. Raises `UserError`, or TypeError for unknown options."""
     known = option_names()
     for name in options:
         if name not in Options.__annotations__:
@@ -259,7 +259,7 @@ def _results(
 def _loaded(
     job: JobOptions, models: tuple[str | Critic, str | Reviser | None], earlier: str = ""
 ) -> tuple[LoadedModels, RevisionSettings]:
-    """Loads what is named of the models that the stage needs. `earlier`: its rows' signature."""
+    """Loads the models given by name that the stage needs. `earlier`: the rows' signature."""
     (critic, reviser), stage = models, job.run.stage
     judge = rewriter = None
     if stage != "revise":
@@ -276,7 +276,7 @@ def _loaded(
 def _fields_of(
     first: Sequence[Record | Mapping[str, Any]], inputs: InputOptions, stage: Stage
 ) -> Fields:
-    """The fields given, completed from the first mappings; `Record`s know theirs."""
+    """The given fields, completed from the first mappings; `Record`s already have theirs."""
     given = Fields(inputs.image_field, inputs.caption_fields)
     mappings = [item for item in first if not isinstance(item, Record)]
     if not mappings:
@@ -287,7 +287,7 @@ def _fields_of(
 def as_records(
     items: Iterable[Record | Mapping[str, Any]], fields: Fields
 ) -> Iterator[Record | BadRow]:
-    """Mappings as records with the number of their place as line; `Record`s as they are."""
+    """Mappings as records, numbered by position as their line; `Record`s as they are."""
     for number, item in enumerate(items, start=1):
         if isinstance(item, Record):
             yield item

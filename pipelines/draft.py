@@ -1,4 +1,4 @@
-"""A caption under revision: its sentences, their rewrites so far, and its text as it now stands."""
+"""A caption under revision: its sentences, their rewrites so far, and its current text."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ NOT_JUDGED = Verdict(None)
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A caption under way.
+    """A caption in progress.
 
     Attributes:
-        image: As the critic sees it; None where the stage looks at none.
+        image: As the critic sees it; None where the stage uses no image.
         caption: The original text.
-        sentences: What was found out so far.
+        sentences: What is known so far.
         rounds: How often the reviser has been asked.
         stale: Index of the first sentence to judge (again), None if none.
         error: See `Revision`.
-        threshold: See `Revision`; of who judged it last.
+        threshold: See `Revision`; that of the critic or expert that judged it last.
         expert: See `Revision`.
     """
 
@@ -42,14 +42,14 @@ class Draft:
 def new_draft(
     image: Image.Image | None, caption: str, spans: Sequence[Span], threshold: float = 0.5
 ) -> Draft:
-    """A caption that nobody has judged yet."""
+    """A caption not judged yet."""
     sentences = tuple(Sentence(span, NOT_JUDGED, NOT_JUDGED) for span in spans)
     stale = 0 if sentences else None
     return Draft(image, caption, sentences, stale=stale, threshold=threshold)
 
 
 def present_text(sentence: Sentence, caption: str) -> str:
-    """What stands in the caption now; a pending rewrite already does. "" once it is gone."""
+    """The sentence's text in the caption now, a pending rewrite included; "" once it is gone."""
     if sentence.dropped:
         return ""
     if not sentence.attempts:
@@ -59,18 +59,19 @@ def present_text(sentence: Sentence, caption: str) -> str:
 
 
 def compose(caption: str, sentences: Sequence[Sentence]) -> tuple[str, tuple[Span | None, ...]]:
-    """The present caption, and where each sentence now stands in it (None: gone).
+    """The current caption, and where each sentence now is in it (None: gone).
 
-    Bytes outside the replaced spans are copied, never rebuilt. A sentence that is gone takes one
-    gap with it: the white space before it, or, where nothing is left before it, the one behind. The
-    only sentence of a list's item takes the item's mark; other structure stays (`text.markdown`).
+    Bytes outside the replaced spans are copied, never rebuilt. A removed sentence takes one gap
+    with it: the white space before it or, if nothing is left before it, the white space after it.
+    The only sentence of a list item takes the item's marker too; other structure stays
+    (`text.markdown`).
     """
     if not any(sentence.attempts or sentence.dropped for sentence in sentences):
         return caption, tuple(sentence.span for sentence in sentences)
     parts: list[str] = []
     spans: list[Span | None] = []
-    length = cursor = 0  # everything of the caption before the cursor is dealt with
-    first = True  # nothing but structure stands before
+    length = cursor = 0  # the caption is done up to the cursor
+    first = True  # only structure so far
     ends = [*(s.span.start for s in sentences[1:]), len(caption)]
     for sentence, end in zip(sentences, ends, strict=True):
         text = present_text(sentence, caption)
@@ -91,7 +92,7 @@ def compose(caption: str, sentences: Sequence[Sentence]) -> tuple[str, tuple[Spa
 
 
 def _without_sentence(gap: str, behind: str, first: bool, last: bool) -> tuple[str, int]:
-    """What stays of the gap before a sentence that is gone, and how much behind it goes, too."""
+    """What stays of the gap before a removed sentence, and how many characters after it go too."""
     ends_line = re.match(r"[\r\n]|$", behind)
     margin = len(behind) - len(behind.lstrip())
     if ends_line and (item := item_mark(gap)) is not None:
@@ -102,7 +103,7 @@ def _without_sentence(gap: str, behind: str, first: bool, last: bool) -> tuple[s
 
 
 def flagged(draft: Draft) -> list[int]:
-    """Indices of the sentences that stand in the caption and are judged nonfactual in it."""
+    """Indices of the sentences still in the caption and judged nonfactual in it."""
     return [
         k
         for k, sentence in enumerate(draft.sentences)
@@ -113,7 +114,7 @@ def flagged(draft: Draft) -> list[int]:
 
 
 def revision_of(draft: Draft, signature: str) -> Revision:
-    """The draft as a result. A rewrite still pending does not stand in the revised caption."""
+    """The draft as a result. A rewrite still pending is not in the revised caption."""
     standing = [settled(s) if s.attempts else s for s in draft.sentences]
     revised, _ = compose(draft.caption, standing)
     return Revision(

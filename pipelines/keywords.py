@@ -17,7 +17,7 @@ from revise_captions.pipelines.options import Guard, OnUnfixable, Stage
 class Options(TypedDict, total=False):
     """Each is the command's option of that name; `captions revise --help` says what it means.
 
-    A function that is given records has no use for those of files and commands.
+    Options about files and commands are left out: a function that is given records needs none.
     """
 
     image_field: str | None
@@ -55,17 +55,17 @@ class Options(TypedDict, total=False):
     guard: Guard | None
 
 
-#: What stands for an option of the command in a call.
+#: The arguments of a call that stand for options of the command.
 _ARGUMENTS = {
     f"--{name.replace('_', '-')}": name for name in ("critic", "reviser", *Options.__annotations__)
 }
 
 
 def as_arguments(text: str) -> str:
-    """A message of the command in a function's words: `image_root` instead of `--image-root`.
+    """Rewords a message of the command for a function: `image_root` instead of `--image-root`.
 
-    An example's value goes with it: `image_field=NAME` instead of `--image-field NAME`. Options
-    that no argument stands for, and other programs' own, stay as they are.
+    An example value is converted too: `image_field=NAME` instead of `--image-field NAME`. Options
+    without a matching argument, and options of other programs, stay as they are.
     """
     for option, argument in _ARGUMENTS.items():
         text = re.sub(rf"{option}(?:[ =]([A-Z]+)\b)?(?![\w-])", partial(_named, argument), text)
@@ -78,7 +78,7 @@ def _named(argument: str, found: re.Match[str]) -> str:
 
 @contextmanager
 def naming_arguments() -> Iterator[None]:
-    """Has a `UserError` name arguments, where whoever called cannot give the command's options."""
+    """Makes a `UserError` name arguments, as the caller cannot give the command's options."""
     try:
         yield
     except UserError as error:

@@ -1,7 +1,7 @@
 """The main job's options, grouped by who uses them; the command and the function share them.
 
-Each is declared here with its type, its default and its help; `shared_option` names those that
-other commands take, too.
+Each is declared here with its type, default and help; `shared_option` marks those that other
+commands take too.
 
 InputOptions    what is read            the readers (`runs.inputs`)
 ModelOptions    which models, how       `job.models`
@@ -42,7 +42,7 @@ Runner = Literal["local", "ray"]
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """Which critic judges, and how models are computed: options of every command that judges."""
+    """Which critic judges, and how models are run: options of every command that judges."""
 
     critic: str = shared_option("--critic")
     expert: tuple[str, ...] = shared_option("--expert")
@@ -61,21 +61,21 @@ class JudgeOptions:
 
     @property
     def placement(self) -> Placement:
-        """What computes critic and reviser."""
+        """Where and how critic and reviser are run."""
         code = self.trust_remote_code
         return Placement(self.engine, self.device, self.dtype, self.batch_size, code, self.server)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions(JudgeOptions):
-    """Which models judge and rewrite, and how they are computed."""
+    """Which models judge and rewrite, and how they are run."""
 
     reviser: str | None = shared_option("--reviser")
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
-    """Which checks are made of the revisions, and with what."""
+    """Which checks the revisions undergo, and with what."""
 
     verify: str = shared_option("--verify", default="none")
     reference_field: str | None = shared_option("--reference-field")
@@ -85,7 +85,7 @@ class VerifyOptions:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What is done with the records, where it is computed, and where it is written."""
+    """What is done with the records, where it runs, and where the results are written."""
 
     out: str = argument("OUT", default="", type=OUT)
     stage: Stage = option(
@@ -144,7 +144,7 @@ _Group = TypeVar("_Group", InputOptions, ModelOptions, VerifyOptions, RunOptions
 
 @dataclass(frozen=True, slots=True)
 class JobOptions:
-    """All of a run's options; each part goes only where it is used."""
+    """All of a run's options; each group goes only where it is used."""
 
     inputs: InputOptions = field(default_factory=InputOptions)
     models: ModelOptions = field(default_factory=ModelOptions)
@@ -153,8 +153,8 @@ class JobOptions:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> JobOptions:
-        """Options by name, each put into its group; names of no option are left out. Those of
-        `server` may stand under this name, too, as `asdict` gives them."""
+        """Sorts options by name into their groups, ignoring unknown names. Those of `server` may
+        also be nested under that name, as `asdict` gives them."""
         values = {**values, **values.get("server", {})}
 
         def part(group: type[_Group]) -> _Group:
@@ -184,7 +184,7 @@ class JobOptions:
         parse_shard(self.inputs.shard)
 
     def reads(self) -> list[str]:
-        """The input, the file of options, and the models that may be files or folders."""
+        """The input, the options file, and models that may be files or folders."""
         models, verify = self.models, self.verify
         config = str(self.inputs.config or "")
         named = (models.critic, models.adapter, models.reviser, verify.judge, verify.parser)
@@ -220,6 +220,6 @@ def _check_verification(options: VerifyOptions, stage: Stage) -> None:
 
 
 def command_to_resume(arguments: Sequence[str]) -> str:
-    """The command line that goes on where the one with these arguments stopped."""
+    """The command line that resumes the run started with these arguments."""
     kept = [argument for argument in arguments if argument not in ("--force", "--resume")]
     return shlex.join(["revise-captions", *kept, "--resume"])

@@ -22,7 +22,7 @@ Examples:
   captions try photo.jpg "A dog sleeps on a red sofa. It rains."
   captions try photo.jpg - --critic Qwen/Qwen3-VL-8B-Instruct@http://localhost:8000/v1 < caption.txt
 """
-#: A line of the result, and rich's style for it.
+#: A line of the result, and its rich style.
 Styled = tuple[str, str]
 
 
@@ -76,7 +76,7 @@ def try_caption(options: TryOptions) -> int:
 
 
 def shown(revision: Revision) -> Iterator[Styled]:
-    """The sentences with their verdicts and rewrites, then the caption as it now stands."""
+    """The sentences with their verdicts and rewrites, then the current caption."""
     reasons = set()
     for sentence in revision.sentences:
         yield from _sentence(sentence, revision.caption, revision.threshold)

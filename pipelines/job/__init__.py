@@ -1,4 +1,5 @@
 """The main job: input to output in windows, resumable, on one machine or on many through Ray.
 
-`run` is the entry, `window` the flow of a window, and `rounds` the critic-and-revise loop.
+`run` is the entry point, `window` takes one window through the job, and `rounds` is the
+critic-and-revise loop.
 """

@@ -1,9 +1,10 @@
 """`--dry-run`: what a run would do, what is wrong with its input, how long it would take.
 
 Fetches nothing, and loads no model but the bundled critic, which judges a few records. Every row is
-read, every image path looked for, the first `DECODED` images decoded. The estimate divides the
-sentences by the rate that the critic's checkpoint recorded on the hardware it names; without such a
-record there is none. Tokens and cost of a critic on a server are estimated by rules of thumb.
+read, every image path is checked, and the first `DECODED` images are decoded. The time estimate
+divides the number of sentences by the rate recorded in the critic's checkpoint, for the hardware
+named there; without that record there is no estimate. Tokens and cost of a critic on a server are
+estimated by rules of thumb.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
     from revise_captions.io.images import LoadImage
     from revise_captions.pipelines.options import JobOptions
 
-#: Images that are read and decoded; of later ones the file is looked for.
+#: How many images are read and decoded; for later ones, only the file's existence is checked.
 DECODED = 200
-#: Of a prompt without caption and image; and what a token stands for: pixels as of Qwen2.5-VL (28 x
-#: 28), characters as of English. Other models differ by factors.
+#: Tokens of a prompt without its caption and image; pixels per token, as in Qwen2.5-VL (28 x 28);
+#: and characters per token, as in English. Other models can differ severalfold.
 PROMPT_TOKENS, PIXELS_OF_TOKEN, CHARACTERS_OF_TOKEN = 80, 784, 4
-#: Problems that are listed one by one.
+#: How many problems are listed individually.
 LISTED = 10
 
 
@@ -43,8 +44,8 @@ def dry_run(
 ) -> dict[str, Any]:
     """Prints the findings as text and returns them.
 
-    `checks` raise `UserError` where the run would not start; so does this, but only once
-    everything has been printed.
+    `checks` raise `UserError` where the run would not start. This function re-raises it, but only
+    after printing everything.
     """
     from rich.console import Console
 
@@ -75,7 +76,7 @@ def dry_run(
 
 
 def _gate(source: Source, job: JobOptions, load: LoadImage) -> list[str]:
-    """What the bundled critic, which is quick, makes of records across the input."""
+    """How well the bundled critic, which is quick, can judge records sampled across the input."""
     from revise_captions.pipelines.job.models import load_critic_of
     from revise_captions.pipelines.job.probe import probe
 
@@ -107,7 +108,7 @@ def _settings(job: JobOptions) -> dict[str, object]:
 def _models(
     source: Source, job: JobOptions
 ) -> tuple[CriticCard | None, dict[str, object], list[UserError]]:
-    """The critic's card, what the models and the threshold are, and what would stop the run."""
+    """The critic's card, what the models and threshold are, and the errors that stop the run."""
     from revise_captions.critic.builtin import NO_CARD
     from revise_captions.critic.load import PALIGEMMA, resolve_critic
     from revise_captions.critic.locate import chosen_threshold, find_checkpoint, stored_card
@@ -173,9 +174,9 @@ def _is_on_hub(critic: str) -> bool:
 
 
 def survey(source: Source, load: LoadImage | None, root: Path | None = None) -> dict[str, Any]:
-    """Counts of records, captions, sentences, and problems by reason with the first few in full.
+    """Counts of records, captions, sentences, and problems by reason, with the first few in full.
 
-    `load` None: images are not looked at.
+    If `load` is None, images are not looked at.
     """
     counts: Counter[str] = Counter()
     problems: Counter[str] = Counter()
@@ -195,7 +196,7 @@ def survey(source: Source, load: LoadImage | None, root: Path | None = None) -> 
         for caption in row.captions.values():
             ends = [span.end for span in sentence_spans(caption)]
             counts["sentences"] += len(ends)
-            counts["asked characters"] += sum(ends)  # each is asked about in its context
+            counts["asked characters"] += sum(ends)  # each question carries its context
     return {
         "records": counts["records"],
         "captions": counts["captions"],
@@ -211,7 +212,7 @@ def survey(source: Source, load: LoadImage | None, root: Path | None = None) -> 
 def _image_problem(
     source: Source, record: Record, load: LoadImage, root: Path | None, counts: Counter[str]
 ) -> BadRow | None:
-    """Decodes the image while the sample lasts, then only looks for its file. Fetches no URL."""
+    """Decodes the first `DECODED` images, then only checks that files exist. Fetches no URL."""
     image = record.image
     if image.path is None and image.data is None:
         return None
@@ -225,14 +226,14 @@ def _image_problem(
             if not path.is_file():
                 raise BadRecord(Reason.IMAGE_NOT_FOUND, f"{path} does not exist")
     except (BadRecord, OSError, ValueError) as error:
-        if not isinstance(error, BadRecord):  # a name that no file can have
+        if not isinstance(error, BadRecord):  # the name is not a possible file name
             error = BadRecord(Reason.IMAGE_NOT_FOUND, f"{image.path!r}: {error}")
         return BadRow.of(record, record.source, error)
     return None
 
 
 def estimate(sentences: int, speed: Mapping[str, Any], stage: str = "all") -> str:
-    """How long the first judgment of every sentence takes, from the checkpoint's own measure."""
+    """The time to judge every sentence once, from the rate measured for the checkpoint."""
     from revise_captions.text.formatting import duration
 
     if stage == "revise":
@@ -248,7 +249,7 @@ def estimate(sentences: int, speed: Mapping[str, Any], stage: str = "all") -> st
 
 
 def server_estimate(found: Mapping[str, Any], job: JobOptions) -> str:
-    """Tokens and cost of judging each sentence once on a server; "" where the critic is on none."""
+    """Tokens and cost of judging each sentence once; "" for a critic that is not on a server."""
     if served(job.models.critic) is None or job.run.stage == "revise":
         return ""
     options = job.models.server
@@ -266,7 +267,7 @@ def server_estimate(found: Mapping[str, Any], job: JobOptions) -> str:
 
 
 def as_text(findings: Mapping[str, Any]) -> str:
-    """The findings for people: one fact a line."""
+    """The findings as readable text, one fact per line."""
     lines = ["dry run: nothing was judged, nothing written", ""]
     lines += [f"{name:16} {findings[name]}" for name in ("in", "image field", "caption fields")]
     counts = ("records", "captions", "sentences", "images decoded")
@@ -283,5 +284,5 @@ def as_text(findings: Mapping[str, Any]) -> str:
 
 
 def _named_by(card: CriticCard) -> Mapping[str, str]:
-    """What a critic's settings will say of the reviser that goes with it."""
+    """The entry in a critic's settings that names its default reviser."""
     return {"critic": "named", **card_settings(card)}

@@ -1,8 +1,8 @@
 """The outputs of `--shard 0/n` … `(n-1)/n` as the one output of an undivided run, byte for byte.
 
-The input says what must be there: each of its rows is looked for in the shard that had to take it,
-in its place, among the output's rows or the quarantine's. A row that is missing, doubled, out of
-place, or of another input ends the merge before anything appears under the output's name.
+The input defines what must be there: each of its rows must be at its place in the output or the
+quarantine of the shard responsible for it. A row that is missing, duplicated, out of place, or from
+another input ends the merge before anything appears under the output's name.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def merge(
 
 
 def results(source: Source, shards: Sequence[Shard]) -> Iterator[RowResult | BadRow]:
-    """What became of each of the input's rows, in the input's order."""
+    """The result or quarantine entry of each input row, in the input's order."""
     waiting = [next(shard.refused, None) for shard in shards]
     for number, row in enumerate(source.rows()):
         index = number // source.window % len(shards)
@@ -80,7 +80,7 @@ def results(source: Source, shards: Sequence[Shard]) -> Iterator[RowResult | Bad
 
 
 def _result(row: Row | BadRow, shard: Shard) -> RowResult:
-    """The next row of a shard's output: this row of the input with two more fields, or an error."""
+    """The next row of a shard's output: this input row plus two fields. Raises for any other."""
     found = next(shard.rows, None)
     if found is None:
         raise UserError(f"{shard.name} ends before the input's row {row.line}", hint=HINT)
@@ -102,14 +102,14 @@ def _same(found: Row, row: Row) -> bool:
 
 
 def _own(row: Row) -> object:
-    """The row's own fields, as JSON would keep them."""
+    """The row's own fields, as they would come back from JSON."""
     ours = _OURS if named_fields(row.data) else ADDED
     fields = {name: value for name, value in row.data.items() if name not in ours}
     return fields if row.raw is not None else json.loads(dumps(fields))
 
 
 def _quarantine_of(shard: str) -> Path:
-    """The shard's quarantine, or the one that an earlier build wrote and no other output owns."""
+    """The shard's quarantine, or one that an earlier version wrote and no other output claims."""
     path, old = quarantine_path(shard), old_quarantine_path(shard)
     owner = old.with_name(old.name.removesuffix(".quarantine.jsonl") + ".jsonl")
     return old if old.exists() and not path.exists() and not owner.exists() else path

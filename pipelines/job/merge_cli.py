@@ -12,7 +12,7 @@ from revise_captions.command_line.shared import OUT, shared_option
 
 @dataclass(frozen=True, slots=True)
 class MergeOptions:
-    """What is joined, and into what."""
+    """Which outputs are joined, and into which file."""
 
     source: str = argument("IN")
     out: str = argument("OUT", type=OUT)

@@ -1,4 +1,4 @@
-"""Before a run: where the images are, if none of the first is where the input says."""
+"""Before a run: finds where the images are if none of the first is where the input says."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ DEPTH = 2
 
 
 def warn_of_missing_images(source: Source, root: Path | None) -> None:
-    """Warns if no image file of the first window is there, and says which option mends it."""
+    """Warns if none of the first window's image files exists, naming the option that fixes it."""
     if (problem := missing_images(source, root)) is not None:
         logger.warning("%s; %s", *problem)
 
 
 def missing_images(source: Source, root: Path | None) -> tuple[str, str] | None:
-    """What to say, and to do, if no image file of the first window is there; otherwise None."""
+    """A message and a remedy if none of the first window's image files exists; otherwise None."""
     records = [row for row in islice(source, WINDOW) if isinstance(row, Record)]
     paths = [record.image.path for record in records if record.image.path is not None]
     if not paths or len(paths) < len(records) or any(_is_there(p, root, source) for p in paths):
@@ -65,7 +65,7 @@ def _hint(paths: list[str], folder: Path) -> str:
 
 
 def _home_of(path: str, folder: Path) -> Path | None:
-    """The nearest folder that has this path inside: below `folder`, or one or two above it."""
+    """The nearest folder that contains this path: below `folder`, or one or two levels above it."""
     bases = [folder, folder.absolute().parent, folder.absolute().parent.parent]
     near = (home for base in bases for home in _folders(base))
     home = next((h for h in islice(near, MAX_FOLDERS) if _exists(h / path)), None)
@@ -93,5 +93,5 @@ def _inside(folder: Path) -> list[Path]:
 def _exists(path: str | Path) -> bool:
     try:
         return os.path.isfile(path)
-    except ValueError:  # a NUL: no file has such a name
+    except ValueError:  # a NUL, which no file name can contain
         return False

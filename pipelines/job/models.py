@@ -1,4 +1,4 @@
-"""From options to loaded models, and to the settings that decide a run's every answer."""
+"""From options to loaded models, and to the settings that determine every answer of a run."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from revise_captions.io.source import Source
     from revise_captions.reviser.protocol import Reviser
 
-#: Rows that are looked through for what an earlier stage left.
+#: How many rows are searched for the results of an earlier stage.
 FIRST_ROWS = 100
 
 
 def load_models(job: JobOptions, source: Source) -> tuple[LoadedModels, RevisionSettings]:
-    """Loads what the stage needs. Raises `UserError` where a model is not to be had."""
+    """Loads what the stage needs. Raises `UserError` where a model is not available."""
     stage = job.run.stage
-    if job.verify.verify != "none":  # before models, which take minutes
+    if job.verify.verify != "none":  # before loading the models, which takes minutes
         from revise_captions.pipelines.verify.load import check_parser, check_references
 
         check_parser(job.verify)
@@ -70,13 +70,13 @@ def load_models(job: JobOptions, source: Source) -> tuple[LoadedModels, Revision
 
 
 def server_findings(settings: Mapping[str, str]) -> list[str]:
-    """What is known of the servers that these settings name, a line each."""
+    """What is known about each server that these settings name, one line each."""
     found = (key.removesuffix("-can") for key in settings if key.endswith("server-can"))
     return [f"{settings[key]}: {settings[f'{key}-can']}" for key in found]
 
 
 def critic_options(models: ModelOptions) -> CriticOptions:
-    """How the options have a critic loaded."""
+    """The options for loading a critic."""
     from revise_captions.critic.options import CriticOptions
 
     return CriticOptions(
@@ -101,12 +101,12 @@ def load_critic_of(models: ModelOptions) -> Critic:
 def check_reviser(
     models: ModelOptions, earlier: Mapping[str, str] | None = None, critic: Critic | None = None
 ) -> None:
-    """Raises `UserError` where no reviser is named, and none goes with a critic by itself.
+    """Raises `UserError` where no reviser is named and a critic has no default one.
 
     Args:
         models: What the options name.
         earlier: The settings of an earlier stage; {} or None where there was none.
-        critic: The critic, where it is loaded already.
+        critic: The critic, if it is already loaded.
     """
     if models.reviser is not None:
         return
@@ -119,7 +119,7 @@ def check_reviser(
 
 
 def _check_names(critic: str) -> None:
-    """The same before anything is loaded, as far as names and cards tell it."""
+    """The same check before anything is loaded, as far as names and cards allow."""
     from revise_captions.critic.load import PALIGEMMA, resolve_critic
     from revise_captions.critic.locate import stored_card
 
@@ -138,8 +138,8 @@ def _needs_reviser(critic: str) -> UserError:
 
 
 def _engine_of(critic: Critic | None, expert: str) -> Engine | None:
-    """The engine of a critic, or of a panel's expert, that is a model for instructions and so can
-    rewrite; None for others."""
+    """The engine of a critic, or of a panel's expert, that is an instruct model and so can rewrite;
+    None for others."""
     from revise_captions.critic.clauses import ClauseCritic
     from revise_captions.critic.instruct import InstructCritic
     from revise_captions.critic.panel import PanelCritic
@@ -154,13 +154,13 @@ def _engine_of(critic: Critic | None, expert: str) -> Engine | None:
 def load_reviser_of(
     models: ModelOptions, critic: Critic | None = None, earlier: Mapping[str, str] | None = None
 ) -> Reviser:
-    """The reviser that the options name; by default those that go with the critic's experts, an
-    instruct critic itself among them.
+    """The reviser that the options name; by default the revisers that go with the critic's experts.
+    An instruct critic is its own reviser.
 
     Args:
         models: What the options name.
         critic: The run's critic, loaded; None in stage `revise`.
-        earlier: The settings of an earlier stage, which name what goes with its critic.
+        earlier: The settings of an earlier stage, which name its critic's default reviser.
     """
     from revise_captions.reviser.chat import ChatReviser
     from revise_captions.reviser.load import load_reviser
@@ -190,9 +190,9 @@ def assembled(
     verify: VerifyOptions,
     earlier: str = "",
 ) -> tuple[LoadedModels, RevisionSettings]:
-    """The models with what names them. `earlier`: the signature of the stage before, if any.
+    """The models with their signature. `earlier`: the signature of the previous stage, if any.
 
-    Raises `UserError` where this stage does not fit the one before.
+    Raises `UserError` where this stage does not fit the previous one.
     """
     before = settings_of(earlier)
     if critic is not None:
@@ -217,9 +217,9 @@ def assembled(
 
 
 def earlier_signature(rows: Iterable[Mapping[str, Any]], stage: Stage) -> str:
-    """The signature of the stage before, from the first rows; "" where there was none.
+    """The signature of the previous stage, from the first rows; "" where there was none.
 
-    Raises `UserError` where `revise` has nothing to go on with.
+    Raises `UserError` where `revise` finds no critique to continue from.
     """
     if stage == "all":
         return ""
@@ -240,9 +240,10 @@ def named_settings(
     settings: RevisionSettings,
     threshold: float | None = None,
 ) -> dict[str, str]:
-    """What the signature says. Not the stage: run in turn, they end where `all` ends.
+    """The settings in the signature. The stage is not one: running the stages in turn gives the
+    same results as `all`.
 
-    `threshold`: that of a stage without a critic, where it is not the one before's.
+    `threshold`: for a stage without a critic, where it overrides the previous stage's.
     """
     named: dict[str, str] = {} if critic is None else dict(critic.settings)
     if critic is not None and EXPERTS not in critic.settings:
@@ -259,7 +260,7 @@ def named_settings(
 def run_settings(
     models: LoadedModels, settings: RevisionSettings, job: JobOptions
 ) -> dict[str, Any]:
-    """Everything that decides what is written: the journal's key, and shown in the report."""
+    """Everything that determines the output: the journal's key, also shown in the report."""
     verification: dict[str, Any] = {}
     if models.verifier is not None:
         verification = {

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from revise_captions.io.images import LoadImage
     from revise_captions.io.source import Source
 
-#: Records that are looked at.
+#: How many records are looked at.
 SAMPLE = 32
-#: Seconds after which the rest of the input is not read for them.
+#: Seconds after which sampling stops reading the rest of the input.
 PATIENCE = 5.0
-#: A larger part of the sample that cannot be judged is worth a word.
+#: If a larger share of the sample cannot be judged, that is reported.
 MOSTLY = 0.5
 
 
@@ -37,13 +37,13 @@ class Probe:
     """What was found.
 
     Attributes:
-        total: Records of the input; None where only reading tells.
+        total: Records in the input; None where only reading it all would tell.
         sampled: Records that were looked at.
         opened: Those whose image could be decoded.
         urls: Those whose image is a URL that was not fetched.
         problems: Counts by quarantine reason, with the first one's line and detail.
-        sentences: Sentences that were judged, or tried to be; None: no critic was asked.
-        unscored: Counts of those by reason.
+        sentences: Sentences sent to the critic; None if no critic was asked.
+        unscored: Counts of those that could not be judged, by reason.
     """
 
     total: int | None
@@ -63,7 +63,7 @@ class Probe:
         return str(reason) if count > MOSTLY * self.sentences else ""
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """For people: what was looked at, and what it came to."""
+        """Readable lines: what was looked at, and the outcome."""
         of = "" if self.total is None else f" of {self.total:,}"
         yield "looked at", f"{plural(self.sampled, 'record')}{of}, across the input"
         images = f"{self.opened} of {self.sampled} open"
@@ -80,7 +80,7 @@ class Probe:
 
 
 def sampled(source: Source, size: int = SAMPLE, patience: float = PATIENCE) -> list[Row | BadRow]:
-    """Rows across the input, evenly; its first ones where reading on would take too long."""
+    """Rows spaced evenly across the input; its first ones if reading on would take too long."""
     began = time.monotonic()
     total = source.count()
     step = max(1, (total or size) // size)
@@ -99,8 +99,8 @@ def probe(source: Source, load: LoadImage, critic: Critic | None, *, urls: bool 
     Args:
         source: The input.
         load: Decodes a record's image.
-        critic: Judges one caption of each; None: nobody is asked.
-        urls: Whether images are fetched, too.
+        critic: Judges one caption of each; None to ask no critic.
+        urls: Whether to fetch images from URLs, too.
     """
     problems: dict[Reason, tuple[int, str]] = {}
     ready: list[tuple[Record, Image]] = []
@@ -128,12 +128,12 @@ def probe(source: Source, load: LoadImage, critic: Critic | None, *, urls: bool 
 
 
 def look_ahead(source: Source, load: LoadImage, critic: Critic | None) -> str:
-    """What a critic of few domains cannot judge in a sample across a long input, if it is most; "".
+    """A warning if a critic with a gate cannot judge most of a sample across a long input; else "".
 
-    Other critics are not asked: they may take minutes for it. Of an input of one window, the first
-    window says it soon enough.
+    Critics without a gate are not asked, as they may take minutes. For an input of one window, the
+    first window shows it soon enough.
     """
-    # not by its class: that would load PyTorch for critics on a server, too
+    # not an isinstance check, which would load PyTorch even for critics on a server
     if critic is None or getattr(critic, "gate", None) is None or (source.count() or 0) <= WINDOW:
         return ""
     found = probe(source, load, critic)
@@ -158,7 +158,7 @@ def _opened(
 
 
 def _verdicts(critic: Critic, ready: list[tuple[Record, Image]]) -> Iterator[str | None]:
-    """For each sentence of the records why it is unscored, None for one that is judged."""
+    """For each sentence of the records, why it is unscored; None if it is judged."""
     asked = []
     for record, image in ready:
         caption = next(iter(record.captions.values()))

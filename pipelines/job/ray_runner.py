@@ -1,13 +1,13 @@
 """Many machines through Ray: the same windows, the same journal, the same bytes as on one.
 
     one reader, streaming ─ windows of rows ─ replicas, each with its own models ─ this process's
-    journal ─ the output, assembled as ever
+    journal ─ the output, assembled as on one machine
 
-Ray Data moves the windows, holds the reader back when the replicas are busy, and repeats what a
-lost worker or node had in hand. It may compute a window twice; the journal takes it once, by its
-number, so order and completeness are the journal's, not Ray's. Nothing but the journal is ever
-written, and only here. Reader and replicas open the input themselves: it must lie where every node
-sees it, under the same name.
+Ray Data moves the windows, holds the reader back while the replicas are busy, and recomputes what a
+lost worker or node was working on. A window may be computed twice; the journal stores it once, by
+its number, so the journal, not Ray, guarantees order and completeness. Only the journal is written,
+and only in this process. Reader and replicas open the input themselves, so every node must see it
+under the same name.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from revise_captions.runs.window_images import windows_of, with_images
 if TYPE_CHECKING:
     from ray.data import Dataset
 
-#: Added to what Ray sets up for its workers (tests put scripted models there).
+#: Added to the runtime environment of Ray's workers (tests put scripted models there).
 RUNTIME_ENV: dict[str, Any] = {}
-#: Windows that wait at a replica while it works on one.
+#: Windows queued at a replica while it works on one.
 AHEAD = 2
-#: A window at which more workers or nodes than this are lost ends the run.
+#: The run ends if a window costs more than this many workers or nodes.
 RETRIES = 4
 _DEAD, _MISTAKE = "dead", "mistake"
 
@@ -56,7 +56,7 @@ _DEAD, _MISTAKE = "dead", "mistake"
 @contextmanager
 def cluster(job: JobOptions) -> Iterator[None]:
     """A connection to `--ray-address`, or to a cluster of this machine alone."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray reports its use to its makers
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray reports usage to its developers
     try:
         import ray
     except ImportError:
@@ -78,10 +78,10 @@ def cluster(job: JobOptions) -> Iterator[None]:
         )
     except ConnectionError as error:
         raise _no_cluster(job.run.ray_address, error) from None
-    ray.data.DataContext.get_current().enable_progress_bars = False  # imports what logs
-    # what it would log as an error ends the run in one line of our own
+    ray.data.DataContext.get_current().enable_progress_bars = False  # their imports log messages
+    # what Ray would log as an error ends the run with one line of our own
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-    # one reader is enough for many replicas; `max_task_retries` has no other place yet
+    # One reader feeds many replicas, hence the warning. `max_task_retries` has no other place yet.
     warnings.filterwarnings("ignore", "The minimum number of concurrent actors")
     warnings.filterwarnings("ignore", "`ray_remote_args` is deprecated")
     try:
@@ -110,9 +110,9 @@ def _no_cluster(address: str | None, error: OSError) -> UserError:
 
 
 def describe(job: JobOptions) -> tuple[LoadedModels, dict[str, Any]]:
-    """What the driver must know of models that it never loads: signature, settings.
+    """What the driver must know about models that it never loads: signature and settings.
 
-    They are loaded once on a worker for it.
+    A worker loads them once to find out.
     """
     import ray
 
@@ -147,7 +147,7 @@ def process(
     progress: Progress,
     check: Check,
 ) -> None:
-    """Journals every window that is not done yet, wherever it is computed.
+    """Journals every unfinished window, wherever it is computed.
 
     Raises `EngineDead` and `UserError` as the local runner does. `check` may end the run at the
     first window that comes back.
@@ -171,8 +171,8 @@ def _windows(job: JobOptions, finished: Mapping[int, str]) -> Dataset:
 
     share = _share(job)
     source = _reader()(job, finished)
-    # The reader takes no CPU: where the replicas have them all, it would wait for them, and they
-    # for it.
+    # The reader reserves no CPU: if the replicas held them all, reader and replicas would wait for
+    # each other.
     rows = ray.data.read_datasource(source, override_num_blocks=1, num_cpus=0)
     return rows.map_batches(
         Replica,
@@ -189,7 +189,7 @@ def _windows(job: JobOptions, finished: Mapping[int, str]) -> Dataset:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaResources:
-    """What one replica takes of the cluster, and how many there are."""
+    """The cluster resources of one replica, and the number of replicas."""
 
     cpus: int
     gpus: int
@@ -197,7 +197,7 @@ class ReplicaResources:
 
 
 def _share(job: JobOptions) -> ReplicaResources:
-    """A GPU for each replica where the cluster has any, else a logical CPU."""
+    """One GPU per replica if the cluster has any, else one logical CPU."""
     import ray
 
     return share_of(ray.cluster_resources(), job)
@@ -251,7 +251,7 @@ def _reader() -> type:
 def read_windows(
     job: JobOptions, finished: Mapping[int, str], folder: str
 ) -> Iterator[dict[str, Any]]:
-    """Every window that is not finished: number, digest, pickled rows; an error as the last one."""
+    """Each unfinished window: number, digest, pickled rows. An error comes as the last one."""
     try:
         _go_to(folder)
         with closing(_open(job)) as source:
@@ -269,9 +269,10 @@ def _row(number: int, digest: str, content: object, error: str = "") -> dict[str
 
 
 class Replica:
-    """One copy of the models. Ray makes it, feeds it windows, and makes it again if it is lost.
+    """One copy of the models. Ray creates it, feeds it windows, and recreates it if it is lost.
 
-    Where it cannot be made (a node without the folder or the models), it says so of every window.
+    If the models cannot be loaded (a node without the folder or the models), every window returns
+    that error.
     """
 
     def __init__(self, job: JobOptions, folder: str) -> None:
@@ -293,7 +294,7 @@ class Replica:
         return {"window": [number], "digest": [digest], "results": [content], "error": [error]}
 
     def _window(self, content: bytes) -> tuple[bytes, str]:
-        """The window's results, or an error and its kind, pickled."""
+        """The pickled results and "", or a pickled error and its kind."""
         if self.mistake is not None:
             return pickle.dumps((self.mistake.message, self.mistake.hint)), _MISTAKE
         try:
@@ -308,7 +309,7 @@ class Replica:
 
 
 def _go_to(folder: str) -> None:
-    """Relative names mean on every node what they mean to the user."""
+    """Makes relative names mean on this node what they mean to the user."""
     try:
         os.chdir(folder)
     except OSError:

@@ -1,17 +1,17 @@
 """Critic-and-revise (VNLI-Critique, section 5.1) on a window of captions at once.
 
     judge    every sentence whose text or context changed since it was last judged
-    explain  the ones judged nonfactual that have no rationale yet
+    explain  those judged nonfactual that have no rationale yet
     revise   one rewrite for each; guards refuse some at once, the others await the critic
-    judge    …in the revised context, from the first changed sentence on; accept or take back
+    judge    …in the revised context, from the first changed sentence on; accept or revert
 
 `revise_captions` in two stages (`critique`, `revise`) alternates the same functions in separate
 processes; the state between them is the `Revision` itself, so both ways give the same captions.
 
-A rewrite is accepted when P after >= threshold and P after > P before. Where one is taken back,
-everything behind it stands in another context and is judged again, and an acceptance of the same
-round that no longer holds there is taken back too. Every further pass takes back at least one
-rewrite, so it ends; and what is written as P after was computed in the caption as it now stands.
+A rewrite is accepted when P after >= threshold and P after > P before. When one is reverted, the
+context of everything after it changes, so that is judged again, and acceptances from the same round
+that no longer hold are reverted too. Every further pass reverts at least one rewrite, so the loop
+ends, and each P after that is written was computed in the caption as it now stands.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ if TYPE_CHECKING:
 
     from revise_captions.pipelines.verify.verifier import Verifier
 
-#: How much of the text before a sentence the reviser sees (its end); a bound per request.
+#: The reviser sees the last so many characters before a sentence, which bounds each request.
 CONTEXT_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionSettings:
-    """What decides the rounds, next to the critic (which has its threshold) and the reviser.
+    """What determines the rounds, besides the critic (with its threshold) and the reviser.
 
-    `in_place`: whether the corrected captions go into the originals' places.
+    `in_place`: whether the corrected captions replace the originals.
     """
 
     stage: Stage = "all"
@@ -80,7 +80,7 @@ class RevisionSettings:
 class LoadedModels:
     """A run's models: stage `critique` needs no reviser, `revise` no critic.
 
-    `threshold`: what flags sentences in stage `revise`, where that is not the stage before's.
+    `threshold`: flags sentences in stage `revise`, where it overrides the previous stage's.
     """
 
     critic: Critic | None
@@ -91,8 +91,8 @@ class LoadedModels:
 
     @property
     def limit(self) -> float | None:
-        """The threshold of all captions; None where it is that of the stage before, or of whoever
-        of a panel judges."""
+        """The threshold of all captions; None where the previous stage, or the expert of a panel
+        that judges a caption, sets it."""
         if self.critic is None:
             return self.threshold
         return None if isinstance(self.critic, ChoosesByImage) else self.critic.threshold
@@ -101,7 +101,7 @@ class LoadedModels:
 def run_stages(
     drafts: list[Draft], models: LoadedModels, settings: RevisionSettings
 ) -> list[Draft]:
-    """`all`: judge, explain, then rounds of rewriting and judging. A stage does its part."""
+    """`all`: judges, explains, then alternates rewriting and judging. A stage does its part."""
     if settings.stage == "revise":
         assert models.reviser is not None
         return _rewrite_open(drafts, models, settings)
@@ -123,7 +123,7 @@ def run_stages(
 def _rewrite_open(
     drafts: list[Draft], models: LoadedModels, settings: RevisionSettings
 ) -> list[Draft]:
-    """One round for the drafts that have rounds left and something flagged."""
+    """One round for the drafts that have rounds left and flagged sentences."""
     assert models.reviser is not None
     open_ = [
         k
@@ -138,7 +138,7 @@ def _rewrite_open(
 
 
 def judge(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
-    """Judges what is stale and decides pending rewrites, until nothing is stale."""
+    """Judges stale sentences and decides pending rewrites, until nothing is stale."""
     result = list(drafts)
     while todo := [i for i, draft in enumerate(result) if draft.stale is not None]:
         views = [compose(result[i].caption, result[i].sentences) for i in todo]
@@ -159,7 +159,7 @@ def judge(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
 
 
 def _paragraph(draft: Draft, text: str, spans: Sequence[Span | None]) -> JudgeRequest | None:
-    """What the critic is asked about a stale draft; None where no sentence is left to judge."""
+    """The critic's request for a stale draft; None where no sentence is left to judge."""
     first = sum(span is not None for span in spans[: draft.stale])
     kept = tuple(span for span in spans if span is not None)
     assert draft.image is not None
@@ -167,7 +167,7 @@ def _paragraph(draft: Draft, text: str, spans: Sequence[Span | None]) -> JudgeRe
 
 
 def _settle(draft: Draft, spans: Sequence[Span | None], verdicts: Sequence[Verdict]) -> Draft:
-    """Takes over the verdicts from `draft.stale` on; stale is then what a refusal changed."""
+    """Stores the verdicts from `draft.stale` on; afterwards stale is what a refusal changed."""
     assert draft.stale is not None
     sentences = list(draft.sentences)
     answers = iter(verdicts)
@@ -179,7 +179,7 @@ def _settle(draft: Draft, spans: Sequence[Span | None], verdicts: Sequence[Verdi
             continue
         verdict = next(answers)
         first = verdict if sentence.verdict is NOT_JUDGED else sentence.verdict
-        sentence = Sentence(  # most of a run's sentences come by here, and `replace` is slow
+        sentence = Sentence(  # most of a run's sentences pass through here, and `replace` is slow
             sentence.span, first, verdict, sentence.rationale, sentence.attempts, sentence.dropped
         )
         if _undecided(sentence, draft.rounds):
@@ -192,7 +192,7 @@ def _settle(draft: Draft, spans: Sequence[Span | None], verdicts: Sequence[Verdi
 
 
 def _undecided(sentence: Sentence, rounds: int) -> bool:
-    """Whether the last rewrite is pending, or was accepted in the round that is being settled."""
+    """Whether the last rewrite is pending, or was accepted in the round being settled."""
     if not sentence.attempts:
         return False
     last = sentence.attempts[-1]
@@ -202,7 +202,7 @@ def _undecided(sentence: Sentence, rounds: int) -> bool:
 def _decided(
     attempts: tuple[Attempt, ...], verdict: Verdict, threshold: float
 ) -> tuple[Attempt, ...]:
-    """The last rewrite accepted, or taken back, on the critic's verdict of it."""
+    """Marks the last rewrite accepted or reverted, by the critic's verdict on it."""
     *earlier, last = attempts
     after = verdict.p_factual
     if verdict.unscored is Unscored.TEXT_BORNE_OUT:
@@ -221,15 +221,15 @@ def _decided(
 
 
 def _delete(sentence: Sentence) -> Sentence:
-    """Settles a proposed deletion: nothing is left for a critic to judge."""
+    """Accepts a proposed deletion, which leaves nothing for a critic to judge."""
     if sentence.pending is None:
-        return sentence  # it is gone already
+        return sentence  # already gone
     gone = replace(sentence.attempts[-1], accepted=True, why=Why.DELETED)
     return replace(sentence, attempts=(*sentence.attempts[:-1], gone), dropped=True)
 
 
 def explain(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
-    """A rationale for every sentence now judged nonfactual that has none."""
+    """Adds a rationale to every sentence now judged nonfactual that has none."""
     places: list[tuple[int, int]] = []
     claims: list[ExplainRequest] = []
     for i, draft in enumerate(drafts):
@@ -256,7 +256,7 @@ def explain(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
 
 
 def _in_full_pixels(rationale: Rationale, image: Image.Image) -> Rationale:
-    """The rationale with its boxes in pixels of the image as it was before it was reduced."""
+    """The rationale with its boxes in pixels of the image before it was downscaled."""
     full = full_size(image)
     if full == image.size:
         return rationale
@@ -281,7 +281,7 @@ def _scaled(box: Box, sides: Sequence[float]) -> Box:
 def revise(drafts: Sequence[Draft], reviser: Reviser, guard: str) -> list[Draft]:
     """One more rewrite for every flagged sentence. Guards refuse some; the critic judges the rest.
 
-    A sentence whose tries all failed is tried again, the reviser seeing what failed.
+    A sentence whose attempts have all failed is tried again, and the reviser sees them.
     """
     asked = [_requests(draft) for draft in drafts]
     flat = [request for requests in asked for request in requests.values()]
@@ -299,7 +299,7 @@ def revise(drafts: Sequence[Draft], reviser: Reviser, guard: str) -> list[Draft]
             ruled = ruling is not None and ruling.by_rule(request)
             mode = "warn" if ruled else guard
             if ruled and sentence.now.by:
-                mode = ""  # a part was put right by rule: guards weigh words of whole sentences
+                mode = ""  # a rule corrected one part, but guards weigh words of whole sentences
             attempt = _attempt(request, next(rewrites), mode, number, sentence.now.p_factual)
             tried[k] = replace(sentence, attempts=(*sentence.attempts, attempt))
         pending = [k for k, sentence in tried.items() if sentence.pending is not None]
@@ -309,7 +309,7 @@ def revise(drafts: Sequence[Draft], reviser: Reviser, guard: str) -> list[Draft]
 
 
 def _requests(draft: Draft) -> dict[int, RewriteRequest]:
-    """What the reviser is asked, by sentence. The rest is the caption before this round."""
+    """The reviser's requests, by sentence index. Their context is the caption before this round."""
     wanted = flagged(draft)
     if not wanted:
         return {}
@@ -335,7 +335,7 @@ def _requests(draft: Draft) -> dict[int, RewriteRequest]:
 
 
 def _standing_fixes(sentence: Sentence) -> tuple[Fix, ...]:
-    """The fixes; none once a rewrite stands there, as they are about the original text."""
+    """The fixes; none once a rewrite has been accepted, as they refer to the original text."""
     if sentence.rationale is None or sentence.accepted is not None:
         return ()
     return sentence.rationale.fixes
@@ -359,7 +359,7 @@ def _attempt(
 
 
 def drop_unfixable(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
-    """Removes the sentences that stayed nonfactual. What follows them is judged again."""
+    """Removes the sentences that are still nonfactual. What follows them is judged again."""
     result = list(drafts)
     while any(flagged(draft) for draft in result):
         result = judge([_drop_flagged(draft) for draft in result], critic)

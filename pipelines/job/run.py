@@ -1,9 +1,9 @@
-"""The main job: IN to OUT, whole or not at all, resumable at any moment.
+"""The main job: IN to OUT, all or nothing, resumable at any moment.
 
     open the input and look at its fields ─ load the models ─ journal, window by window ─
     assemble OUT from the journal ─ tally, table and report ─ delete the journal
 
-Everything that a user can get wrong is checked before a model is loaded.
+Everything that a user can get wrong is checked before any model is loaded.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def run(job: JobOptions) -> dict[str, Any]:
     """Runs the whole job and prints its table.
 
     Returns:
-        The summary that the report prints, too.
+        The summary, which the report prints too.
 
     Raises:
-        UserError: Something that the user can mend.
-        EngineDead: The models stopped answering. Either leaves a journal to resume from, if any
-            work was done.
+        UserError: Something that the user can fix.
+        EngineDead: The models stopped answering. Both errors leave a journal to resume from, if
+            any work was done.
     """
     job.check()
     if job.run.dry_run:
@@ -67,7 +67,7 @@ def run(job: JobOptions) -> dict[str, Any]:
         looked = None if job.run.stage == "revise" else load
         decisive = run_settings(models, settings, job)
         with open_journal(job.run, decisive) as journal:
-            # In order from the first row on; after a resume, the journal is counted in the end.
+            # Counts rows in order from the first; a resumed run counts the journal at the end.
             tallied = None if len(journal) else RunTally(source, job.run)
             counting = Progress(source.count(), beside=spending.line)
             with counting as progress, _nothing_to_resume(journal):
@@ -88,7 +88,7 @@ def _open(job: JobOptions) -> Source:
 
 
 def _check_of(options: RunOptions, ahead: str = "") -> Check:
-    """`ahead`: a warning for a run that goes on after its first window; one that stops says why."""
+    """`ahead`: a warning, shown if the run goes on after its first window; a stop has its own."""
 
     def check(rows: Sequence[RowResult | BadRow]) -> None:
         if not options.allow_unscored and options.stage != "revise":
@@ -101,7 +101,7 @@ def _check_of(options: RunOptions, ahead: str = "") -> Check:
 
 @contextmanager
 def _nothing_to_resume(journal: Journal) -> Iterator[None]:
-    """Leaves no journal behind where the run ends before its first window."""
+    """Leaves no journal behind if the run ends before its first window."""
     try:
         yield
     except NothingJudged:
@@ -111,7 +111,7 @@ def _nothing_to_resume(journal: Journal) -> Iterator[None]:
 
 
 def check_outputs(source: Source, job: JobOptions) -> None:
-    """Raises `UserError` where OUT or the report could not, or must not, be written."""
+    """Raises `UserError` where OUT or the report cannot, or must not, be written."""
     options, reads = job.run, job.reads()
     check_output(
         *(source, options.out),
@@ -158,8 +158,8 @@ def finish(
 ) -> dict[str, Any]:
     """Writes the output, the report and the table from a complete journal, and deletes it.
 
-    `tallied`: the run's figures, where they are complete; otherwise the rows are counted while they
-    are written. `usage`: of servers, by this process (`Spending.as_json`).
+    `tallied`: the run's figures, if complete; otherwise rows are counted as they are written.
+    `usage`: this process's use of servers (`Spending.as_json`).
     """
     options = job.run
     speed = Speed(progress.seconds, progress.records, progress.sentences, usage)
@@ -191,6 +191,6 @@ def _tally(
     try:
         tallied.add(row, result)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        if not journal.resumed:  # then it is what this process wrote
+        if not journal.resumed:  # then this process wrote all of it
             raise
         raise journal.not_ours(f"the result of line {row.line}: {error!r}") from None

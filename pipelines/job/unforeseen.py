@@ -1,7 +1,7 @@
-"""An exception that nobody foresaw, in what the captions of a window share: whose is it?
+"""Finds the caption responsible for an unforeseen exception in a window's shared computation.
 
-The caption that raises it alone becomes unscored, with the exception in `revision.error`. What the
-models raise about a plain caption, too, ends the run.
+A caption that raises by itself becomes unscored, with the exception in `revision.error`. If the
+models fail on a plain caption too, the run ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WHOLE = Span(0, len(PLAIN))
 def run_stages_after(
     first: Exception, drafts: Sequence[Draft], models: LoadedModels, settings: RevisionSettings
 ) -> list[Draft | BadRecord]:
-    """`rounds.run_stages`, which has raised `first`; the draft at fault comes back unscored."""
+    """`rounds.run_stages` after it has raised `first`; the draft at fault comes back unscored."""
     done = isolated_after(
         first,
         drafts,
@@ -48,7 +48,7 @@ def run_stages_after(
 
 
 def verify(verifier: Verifier, cases: Sequence[Case]) -> list[Found]:
-    """`verifier.verify`; each check of a case that makes it fail says why it is missing."""
+    """`verifier.verify`, where each check of a case that raises says why its result is missing."""
 
     from revise_captions.pipelines.verify.verifier import Case
 
@@ -76,7 +76,7 @@ def _gray() -> Image.Image:
 
 
 def _unscored(draft: Draft, error: Exception) -> Draft | BadRecord:
-    """The draft with no answer where one was due; it may be the draft that cannot be handled."""
+    """The draft without the answers due; a `BadRecord` if the draft itself cannot be handled."""
     silent = ScriptedCritic(default=Verdict(None, Unscored.UNEXPECTED), threshold=draft.threshold)
     said = _noted(error)
     try:

@@ -1,4 +1,4 @@
-"""What a run comes to: whether it is worth going on after the first window, and its exit status."""
+"""A run's outcome: whether to go on after the first window, and the exit status."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from revise_captions.text.formatting import percent, plural
 
 #: Looks at a window's results, and may end the run.
 Check = Callable[[Sequence[RowResult | BadRow]], None]
-#: A first window of which a larger part is unscored for one reason stops the run.
+#: A first window with a larger share of sentences unscored for one reason stops the run.
 MOSTLY = 0.9
-#: Exit statuses of runs that end.
+#: Exit statuses of runs that reach their end.
 DONE, NOTHING_JUDGED = 0, NothingJudged.status
 _GO_ON = "Or go on, and leave such captions as they are, with --allow-unscored."
 
@@ -50,12 +50,12 @@ def require_verdicts(rows: Sequence[RowResult | BadRow]) -> None:
 def exit_status(
     summary: Mapping[str, Any], *, most: float | None = None, allow_unscored: bool = False
 ) -> tuple[int, str]:
-    """The status of a run that ended, and what to say of it where it is not 0.
+    """The exit status of a run that reached its end, and the message where it is not 0.
 
     Args:
         summary: As `run` returns it; empty where there was nothing to do.
         most: The share of records that may be in quarantine; None: all but one.
-        allow_unscored: Whether it is no failure that nothing was judged.
+        allow_unscored: Whether a run that judged nothing counts as a success.
     """
     if not summary:
         return DONE, ""

@@ -1,7 +1,7 @@
 """From records to revisions, window by window: the whole flow on one screen.
 
-Work goes in fixed windows of the input. Batches are made inside a window and never across two, so
-what is computed together never depends on where a run was cut, resumed or sharded to.
+Work is done in fixed windows of the input. Batches never span two windows, so what is computed
+together never depends on where a run was interrupted, resumed or sharded.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One record and, by caption field, what became of its captions.
+    """One record and its revisions, by caption field.
 
-    `verifications`: what a verifier found of them, as it stands in a row (`verify.as_json`).
+    `verifications`: what a verifier found, as it is written to a row (`verify.as_json`).
     """
 
     record: Record
@@ -79,7 +79,7 @@ def revise_records(
 def revise_window(
     loaded: Sequence[LoadedRecord | BadRow], models: LoadedModels, settings: RevisionSettings
 ) -> list[Result | BadRow]:
-    """One window through the stages. All its captions are judged, explained, rewritten together."""
+    """Takes one window through the stages, all captions of a stage together."""
     results: list[Result | BadRow] = []
     drafts: list[Draft] = []
     owners: list[tuple[int, str, str]] = []
@@ -117,7 +117,7 @@ def revise_window(
 def _with_revision(
     result: Result | BadRow, name: str, draft: Draft | BadRecord, signature: str
 ) -> Result | BadRow:
-    if isinstance(result, BadRow):  # another of its captions cannot be handled
+    if isinstance(result, BadRow):  # another caption of the record cannot be handled
         return result
     try:
         if isinstance(draft, BadRecord):
@@ -134,7 +134,7 @@ def verified(
     pictures: Sequence[Image.Image | None],
     verifier: Verifier,
 ) -> list[Result | BadRow]:
-    """The results with their verifications: the captions of a window are verified together."""
+    """Adds the verifications; the captions of a window are verified together."""
     cases = [
         verifier.case(result.record, revision, picture)
         for result, picture in zip(results, pictures, strict=True)
@@ -153,12 +153,12 @@ def verified(
 def drafts_of(
     record: Record, image: Image.Image | None, stage: Stage, threshold: float | None = None
 ) -> dict[str, tuple[Draft, str]]:
-    """A draft per caption of a record, and the signature of the stage before.
+    """A draft per caption of a record, and the signature of the previous stage.
 
-    `threshold`: what flags sentences instead of the threshold that they were judged with.
+    `threshold`: flags sentences in place of the threshold that they were judged with.
 
-    Stage `all` begins anew, whatever an earlier run left in the record; the others go on where the
-    stage before stopped. `critique` judges labeled `sentences` of the record as they are. Raises
+    Stage `all` starts afresh, whatever an earlier run left in the record; the others continue where
+    the previous stage stopped. `critique` judges a record's labeled `sentences` as they are. Raises
     `BadRecord(BAD_REVISION)` where there is nothing to revise.
     """
     stored = None if stage == "all" else record.fields.get("revision")
@@ -187,14 +187,14 @@ def drafts_of(
 
 
 def _given(record: Record, caption: str) -> tuple[Span, ...]:
-    """The places of a record's labeled sentences, as `captions benchmarks export` writes them."""
+    """The spans of a record's labeled sentences, as `captions benchmarks export` writes them."""
     told = record.fields.get("sentences")
     if len(record.captions) > 1 or not isinstance(told, list):
         return ()
     ends = [(one.get("start"), one.get("end")) for one in told if isinstance(one, Mapping)]
     found = [Span(start, end) for start, end in ends if type(start) is type(end) is int]
     if len(found) < len(told):
-        return ()  # sentences of another kind
+        return ()  # the row's `sentences` are something else
     borders = [0, *(border for span in found for border in (span.start, span.end)), len(caption)]
     if borders != sorted(borders) or any(not span.of(caption).strip() for span in found):
         raise BadRecord(
@@ -211,7 +211,7 @@ def _of_field(value: object, name: str) -> object:
 
 
 def stored_signature(row: Mapping[str, object]) -> str:
-    """What an earlier stage signed a row with; "" where there was none."""
+    """The signature that an earlier stage gave a row; "" where there was none."""
     stored = row.get("revision")
     for part in [stored, *(stored.values() if isinstance(stored, Mapping) else ())]:
         found = _of_field(part, "signature")
@@ -231,20 +231,20 @@ def journal_windows(
     tallied: RunTally | None,
     check: Check = lambda rows: None,
 ) -> None:
-    """Revises and journals every window that the journal does not hold yet, in this process.
+    """Revises and journals, in this process, every window that the journal does not hold yet.
 
-    The next window is read and the last one journalled while the models work on one.
+    While the models work on a window, the next is read and the previous one journalled.
 
     Args:
         source: The input.
-        image_root: Where relative image paths start.
+        image_root: What relative image paths are relative to.
         load: Reads a record's image; None where no image is looked at.
         models: What judges and rewrites.
         settings: How.
         journal: Holds what is finished.
         progress: Advanced by each window.
-        tallied: Counts the windows on the way.
-        check: May end the run at its first window, which is waited for.
+        tallied: Counts the windows' results as they come.
+        check: May end the run at its first window, so that window is waited for.
     """
 
     def keep(
@@ -272,9 +272,9 @@ def journal_windows(
 
 
 class WindowKeeper:
-    """A context manager that has a thread keep each window while the next one is computed.
+    """A context manager whose thread journals each window while the next one is computed.
 
-    A run's first window is waited for. Batches of the window in work are kept beside the journal.
+    A run's first window is waited for. Batches of the current window are kept beside the journal.
     """
 
     def __init__(self, journal: Journal, progress: Progress) -> None:
@@ -286,17 +286,17 @@ class WindowKeeper:
         )
 
     def computing(self, number: int, digest: str) -> AbstractContextManager[None]:
-        """Inside of it the window is computed."""
+        """A context to compute the window in."""
         return self._batches.window(number, digest)
 
     def keep(self, work: Callable[[], None]) -> None:
-        """Has `work` put the window into the journal. Raises what that of the one before raised."""
+        """Has `work` journal the window in the thread. Raises an error of the previous window's."""
 
         def kept() -> None:
             try:
                 work()
             except NothingJudged:
-                self._batches.clear()  # as the journal goes, too
+                self._batches.clear()  # as the journal is deleted too
                 raise
             self._batches.clear()
 
@@ -315,7 +315,7 @@ class WindowKeeper:
 def journalled(
     results: Sequence[Result | BadRow], settings: RevisionSettings
 ) -> list[RowResult | BadRow]:
-    """A window's results as the journal keeps them."""
+    """A window's results in the journal's form."""
     review = settings.on_unfixable == "flag"
     return [row_result(result, review, in_place=settings.in_place) for result in results]
 
@@ -325,8 +325,8 @@ def row_result(
 ) -> RowResult | BadRow:
     """What the output row gains. With several caption fields, its keys hold objects by field.
 
-    `in_place`: the corrected captions will stand in the originals' places, which then stand beside
-    them, as in a row that an earlier run has written so.
+    `in_place`: the corrected captions will replace the originals, which are then kept beside
+    them, also for a row that an earlier run has written that way.
     """
     if isinstance(result, BadRow):
         return result
@@ -343,7 +343,7 @@ def row_result(
 
 
 def outcomes_of(rows: Sequence[RowResult | BadRow]) -> dict[str, int]:
-    """What is shown of a window while the run goes on."""
+    """A window's counts, shown while the run goes on."""
     counts = dict.fromkeys(("flagged", "rewritten", "unscored", "quarantined"), 0)
     for row in rows:
         if isinstance(row, BadRow):
@@ -358,7 +358,7 @@ def outcomes_of(rows: Sequence[RowResult | BadRow]) -> dict[str, int]:
 
 
 def sentences_of(rows: Sequence[RowResult | BadRow]) -> int:
-    """How many sentences a window had, for the rate that is shown."""
+    """How many sentences a window had, for the rate shown."""
     total = 0
     for row in rows:
         if isinstance(row, RowResult):

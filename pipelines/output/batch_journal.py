@@ -1,10 +1,10 @@
-"""Answers of the window in work, batch by batch, beside the journal: what an interrupt would lose.
+"""The current window's answers, batch by batch, beside the journal, so an interrupt loses none.
 
     revise-captions batches 1 <run key> <window> <digest>
     <crc> <key of the batch> [answer, …]
 
 The file exists only while a window is computed by a model that keeps batches (`engines.batches`).
-When the window is in the journal, it goes. A torn line, and what follows it, does not count.
+It is removed once the window is in the journal. An incomplete line, and all after it, is ignored.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class BatchJournal:
 
     Args:
         journal: The journal's path; the file is named after it.
-        run_key: What decides the run's answers.
-        show: Shows how far a call is: what it does, items done, and of how many.
-        settled: Waits until the window before is in the journal; whether it is. Its batches are
-            overwritten no sooner.
-        resumed: Whether what an earlier run left counts.
+        run_key: Identifies what determines the run's answers.
+        show: Shows a call's progress: what it does, items done, and of how many.
+        settled: Waits until the previous window is in the journal, and returns whether it is. Its
+            batches are not overwritten before.
+        resumed: Whether to use what an earlier run left.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class BatchJournal:
 
     @contextmanager
     def window(self, number: int, digest: str) -> Iterator[None]:
-        """Hears of the batches of this window, and knows those that an interrupted run left: of the
-        first window alone, as the file may go while a later one is begun."""
+        """Observes this window's batches, and reads those that an interrupted run left: only for
+        the first window, as the file may go while a later one begins."""
         self._head = MAGIC + f"{self.run_key} {number} {digest}\n".encode()
         self._found = {}
         size = self._read() if self._first else 0
@@ -75,7 +75,7 @@ class BatchJournal:
             self._close()
 
     def clear(self) -> None:
-        """Removes the file: its window is in the journal, or does not count."""
+        """Removes the file, as its window is in the journal, or is not needed."""
         self._close()
         if self.path.is_file() and not self.path.is_symlink() and self._is_ours():
             self.path.unlink()
@@ -85,13 +85,13 @@ class BatchJournal:
         self._show(doing, done, of)
 
     def recall(self, key: str) -> list[Any] | None:
-        """See `BatchObserver`. What was asked twice was answered twice."""
+        """See `BatchObserver`. A batch that was asked twice was also answered twice."""
         with self._lock:
             waiting = self._found.get(key)
             return waiting.pop(0) if waiting else None
 
     def keep(self, key: str, answers: list[Any]) -> None:
-        """See `BatchObserver`. A disk that takes no more ends the keeping, not the run."""
+        """See `BatchObserver`. A full disk ends the keeping of batches, not the run."""
         body = f"{key} {json.dumps(answers)}".encode()
         with self._lock:
             if not self._usable:
@@ -110,7 +110,7 @@ class BatchJournal:
                 logger.warning("batches are not kept in %s: %s", self.path, error.strerror)
 
     def _read(self) -> int:
-        """Takes up what is stored for this window. Returns its length; 0 where there is none."""
+        """Reads what is stored for this window. Returns its length; 0 if there is nothing."""
         if not os.path.lexists(self.path):
             return 0
         if self.path.is_symlink() or not self.path.is_file() or not self._is_ours():

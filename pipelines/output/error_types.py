@@ -1,4 +1,4 @@
-"""The type of error that a critic's rationale describes, from its words.
+"""The type of error that a critic's rationale describes, derived from its words.
 
     object      something is missing, or is something else
     count       there are more, or fewer
@@ -10,10 +10,10 @@
     other       none of these
 
 A rationale says what is wrong and what is there instead (VNLI-Critique, section 3). Its type comes
-from the words that it negates (“not red”, “rather than two”, “no dog”), or, without a negation,
-from the words that the sentence lacks. The rules were written for the picture-book world, whose
-truth they are tested against (`tests/pipelines/test_error_types.py`); on other rationales they have
-not been measured.
+from the words that it negates (“not red”, “rather than two”, “no dog”) or, without a negation, from
+the words that the sentence lacks. The rules were written for the picture-book world, against whose
+ground truth they are tested (`tests/pipelines/test_error_types.py`); they have not been measured on
+other rationales.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _ABSENT = re.compile(
     r"|\b(?:is|are) not (?:visible|present|shown|there|seen|in the (?:image|picture|photo|scene))"
     r"|\bdo(?:es)? not (?:show|contain|include|depict)\b|\bmissing\b|\babsent\b"
 )
-#: What is denied: the words after the marker, up to the next mark or turn.
+#: What is denied: the words after the marker, up to the next punctuation mark or contrast.
 _DENIED = re.compile(
     r"\b(?:rather than|instead of|not|no|nor)\b\s+([^.;,]*?)(?=[.;,]|\bbut\b|\band\b|\brather\b|$)"
 )
@@ -91,7 +91,7 @@ def _words(text: str) -> list[str]:
 
 
 def _denied_kind(words: list[str], said: str) -> str | None:
-    """The type of what is negated; None for an object or nothing."""
+    """The type of the negated words; None for an object or nothing."""
     if not words:
         return None
     content = [word for word in words if word not in _LITTLE]

@@ -1,4 +1,4 @@
-"""A record's figures, from what a run found of its captions: what `captions select` chooses by."""
+"""A record's figures, from a run's findings on its captions, for `captions select`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from revise_captions.records import UnknownWord, Unscored, kind_of_reason
 #: The column that counts sentences unscored for a reason.
 REASONS = {str(reason): f"unscored_{reason.name.lower()}" for reason in Unscored}
 REASONS |= {UnknownWord.KIND: "unscored_unknown_word"}
-#: The same for a reason of another package's critic.
+#: The same for a reason from another package's critic.
 OTHER = "unscored_other"
 _COUNTS = (
     *("sentences", "flagged", "rewritten", "removed", "decided", "still_flagged"),
@@ -20,13 +20,13 @@ _COUNTS = (
 
 
 def figures(parts: Iterable[tuple[str, str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Counts, shares and probabilities by column; None where nothing was judged.
+    """Counts, shares and probabilities by column; None if nothing was judged.
 
     Args:
         parts: From `captions_of`.
 
     Raises:
-        LookupError, TypeError, ValueError, AttributeError: `revision` is no run's.
+        LookupError, TypeError, ValueError, AttributeError: `revision` is not from a run.
     """
     found: dict[str, Any] = dict.fromkeys(_COUNTS, 0)
     before: list[float] = []
@@ -45,7 +45,7 @@ def figures(parts: Iterable[tuple[str, str, Mapping[str, Any]]]) -> dict[str, An
             elif sentence["p_after"] is not None and not sentence["dropped"]:
                 after.append(sentence["p_after"])
                 good_after += sentence["p_after"] >= threshold
-    judged = len(after) + decided  # what a person decided is taken to be so
+    judged = len(after) + decided  # a person's decisions are taken as true
     return found | {
         "factual_before": good_before / len(before) if before else None,
         "factual_after": (good_after + decided) / judged if judged else None,

@@ -1,4 +1,4 @@
-"""How many records a limit on a column of `captions select` would keep, for every limit."""
+"""How many records each possible limit on a column of `captions select` would keep."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from revise_captions.pipelines.output.figures import figures
 
 #: Columns with a lower limit, counted in hundredths.
 AT_LEAST = ("factual_before", "factual_after", "worst_before", "worst_after")
-#: Columns with an upper limit; the greatest value that is told apart, and the step.
+#: Columns with an upper limit; the greatest value distinguished, and the step.
 AT_MOST = {
     "flagged": (20, 1),
     "still_flagged": (20, 1),
@@ -33,7 +33,7 @@ class LimitCounts:
     )
 
     def add(self, parts: Iterable[tuple[str, str, Mapping[str, Any]]]) -> None:
-        """Adds a record, by `captions_of` its row."""
+        """Adds a record, given `captions_of` its row."""
         found = figures(parts)
         self.records += 1
         for name in AT_LEAST:
@@ -50,7 +50,7 @@ class LimitCounts:
 
     def as_json(self) -> dict[str, Any]:
         """`records`, and by column: the `sign` of the limit, and pairs of a limit and how many
-        records have a value that keeps to it."""
+        records satisfy it."""
         columns = {name: {"sign": ">=", "kept": self._at_least(name)} for name in AT_LEAST}
         columns |= {name: {"sign": "<=", "kept": self._at_most(name)} for name in AT_MOST}
         return {"records": self.records, "columns": columns}

@@ -78,12 +78,12 @@ def end_of(sentence: Mapping[str, Any], threshold: float) -> End:
 
 
 def deciders(sentence: Mapping[str, Any]) -> list[str]:
-    """Who decided what stands in the place of the sentence; [] where no person did."""
+    """Who decided what stands in place of the sentence; [] if no person did."""
     return list(sentence.get("decided", {}).get("by", ()))
 
 
 def needs_review(revision: Mapping[str, Any]) -> bool:
-    """Whether a flagged sentence stands in the revised caption, and no person decided so."""
+    """Whether the revised caption has a flagged sentence that no person decided to keep."""
     threshold = revision["threshold"]
     flagged = (s for s in revision["sentences"] if is_flagged(s, threshold))
     return any(end_of(s, threshold) is End.FLAGGED for s in flagged)

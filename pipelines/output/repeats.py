@@ -1,4 +1,4 @@
-"""One caption, or one rewrite, on many images: a model or a provider that was stuck."""
+"""The same caption or rewrite on many images: a sign of a stuck model or provider."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from revise_captions.outside_text import on_one_line
 from revise_captions.text.formatting import plural
 from revise_captions.text.frequent import PLACES, FrequentTexts, digest
 
-#: A text is told of from this share of all on. LVD-2M's caption on 4,000 of two million videos,
-#: issue 4 of its repository, is .002 of them; a rewrite is a sentence, and short ones recur.
+#: A text is reported from this share of all. LVD-2M's caption on 4,000 of two million videos (issue
+#: 4 of its repository) is .002 of them; rewrites are sentences, and short ones naturally recur.
 SHARES = {"caption": 0.001, "rewrite": 0.02}
-#: Texts told of, of each kind.
+#: How many texts of each kind are reported.
 TOLD = 3
 
 
 @dataclass(slots=True)
 class Repeats:
-    """Counts of captions as they came, and of rewrites as they were proposed, in bounded memory."""
+    """Counts of original captions and of proposed rewrites, in bounded memory."""
 
     found: dict[str, FrequentTexts] = field(
         default_factory=lambda: {what: FrequentTexts() for what in SHARES}
@@ -28,7 +28,7 @@ class Repeats:
     def add(
         self, captions: Iterable[str], revisions: Iterable[Mapping[str, Any]], image: str
     ) -> None:
-        """Adds a record; a rewrite that is tried twice for a sentence counts once."""
+        """Adds a record; a rewrite tried twice for a sentence counts once."""
         place = digest(image)
         for caption in captions:
             if text := caption.strip():
@@ -45,7 +45,7 @@ class Repeats:
 
     def as_json(self) -> list[dict[str, Any]]:
         """What recurs on at least `PLACES` images: `what` it is, its `text`, how many `times` of
-        how many, and by how much that may be too few (`short`)."""
+        how many, and by how much that count may be too low (`short`)."""
         return [
             {"what": what, "text": text, "times": times, "of": known.total, "short": known.short}
             for what, known in self.found.items()
@@ -68,7 +68,7 @@ _HELP = {
 
 
 def said(repeated: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """What the summary tells first: a sentence for each text, and what helps."""
+    """The summary's first lines: a sentence for each text, and a remedy."""
     return [
         (
             f"{_SAID[one['what']]}: {'at least ' if one['short'] else ''}{one['times']:,} of "

@@ -1,4 +1,4 @@
-"""`Revision` to the JSON that stands in a row of the output, and back.
+"""Converts a `Revision` to the JSON in a row of the output, and back.
 
     "revised_caption": "…",
     "revision": {"signature": "…", "expert": "…", "threshold": 0.5, "rounds": 2,
@@ -36,7 +36,7 @@ from revise_captions.records import (
     reason_of,
 )
 
-#: What each key holds, by the object that it stands in.
+#: What each key holds, by the object that contains it.
 MEANINGS: Mapping[str, Mapping[str, str]] = {
     "revision": {
         "signature": "the digest of what decided the answers; the line that it is of stands in "
@@ -98,7 +98,7 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
 
 
 def to_json(revision: Revision, *, review: bool = False) -> dict[str, Any]:
-    """The two keys that the output row gains. `review`: say whether a person should look."""
+    """The two keys that the output row gains. `review`: whether to say if a person should look."""
     threshold = revision.threshold
     result: dict[str, Any] = {"signature": revision.signature}
     if revision.expert:
@@ -170,7 +170,7 @@ def from_json(caption: str, row: Mapping[str, Any], *, whole: bool = False) -> R
     Args:
         caption: The original text.
         row: The two keys.
-        whole: Whether what only sums up other keys is checked, too, as it will be counted.
+        whole: Whether to also check keys that only summarize others, as they will be counted.
 
     Raises:
         BadRecord: BAD_REVISION: the row does not fit the caption or the format.
@@ -203,7 +203,7 @@ def from_json(caption: str, row: Mapping[str, Any], *, whole: bool = False) -> R
 
 
 def _check_summary(item: Mapping[str, Any], sentence: Sentence) -> None:
-    """Raises ValueError where the keys for readers do not follow from the others."""
+    """Raises ValueError if the summarizing keys do not follow from the others."""
     expected = sentence_json(sentence, 0.5)
     for name in ("rewrite", "accepted", "why", "dropped"):
         if item[name] != expected[name]:

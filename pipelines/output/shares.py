@@ -8,15 +8,15 @@ from typing import Any
 
 from revise_captions.stats.bootstrap import Sums
 
-#: What a record's counts are, column by column. `before` and `after`: of the original sentences in
-#: the original caption, and of what stands in the revised one.
+#: The columns of a record's counts. `before` and `after`: of the original sentences in the original
+#: caption, and of the text in the revised one.
 COLUMNS = (
     *("scored_before", "factual_before", "assessable_before", "assessable_factual_before"),
     *("scored_after", "factual_after", "assessable_after", "assessable_factual_after"),
     *("flagged", "rewritten", "fixed"),
     *("captions_before", "clean_before", "captions_after", "clean_after"),
-    # of what the critic judged in the revised caption: as it was written, called factual or wrong
-    # then, and accepted rewrites
+    # what the critic judged in the revised caption: unchanged sentences that it called factual or
+    # wrong originally, and accepted rewrites
     *("kept_after", "flagged_after", "rewritten_after"),
 )
 COLUMN = {name: index for index, name in enumerate(COLUMNS)}
@@ -24,9 +24,9 @@ COLUMN = {name: index for index, name in enumerate(COLUMNS)}
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Of this process alone: excludes earlier parts of a resumed run. Wall time in seconds.
+    """Speed of this process alone, without earlier parts of a resumed run. Wall time in seconds.
 
-    `servers`: tokens of models on servers, and their cost (`Spending.as_json`); None: none asked.
+    `servers`: tokens of models on servers, and their cost (`Spending.as_json`); None if unused.
     """
 
     seconds: float
@@ -58,7 +58,7 @@ def share(sums: Sums, numerator: str, denominator: str) -> dict[str, Any]:
 def factuality(sums: Sums) -> dict[str, Any]:
     """Shares of the scored sentences that are factual.
 
-    `all` counts sentences without a visual claim as factual; `assessable` leaves them out.
+    `all` counts sentences without a visual claim as factual; `assessable` excludes them.
     """
     result: dict[str, Any] = {}
     for name, prefix in (("all", ""), ("assessable", "assessable_")):
@@ -76,8 +76,8 @@ def factuality(sums: Sums) -> dict[str, Any]:
 def table_6(sums: Sums) -> dict[str, Any]:
     """The critic's own view of flagged sentences (VNLI-Critique, Table 6, second row).
 
-    `before` is 0 by construction. After: those whose accepted rewrite is judged factual, of all
-    flagged sentences, and of those with a proposed rewrite (refused ones included).
+    `before` is 0 by construction. After: those whose accepted rewrite is judged factual, out of all
+    flagged sentences, and out of those with a proposed rewrite (refused ones included).
     """
     return {
         "before": 0.0,

@@ -22,7 +22,7 @@ from revise_captions.runs.pairing import LeftOut
 
 
 def old_quarantine_path(out: str) -> Path:
-    """Where earlier builds kept it: `out.jsonl.gz` and `out.jsonl` shared one."""
+    """Where earlier versions put the quarantine: `out.jsonl.gz` and `out.jsonl` shared one."""
     path = Path(out)
     stem = re.sub(r"(?i)\.(gz|zst|zstd)$", "", path.name)
     stem = re.sub(r"(?i)\.(jsonl|ndjson|json|parquet|pq|tar|tgz)$", "", stem)
@@ -30,7 +30,7 @@ def old_quarantine_path(out: str) -> Path:
 
 
 def output_layout(source: Source, out: str) -> Layout:
-    """The layout that OUT's name asks for, otherwise the input's. Raises `UserError`."""
+    """The layout that OUT's name implies, otherwise the input's. Raises `UserError`."""
     if out == "-":
         lines: Layout = load(LAYOUTS, LINES)
         return lines
@@ -55,7 +55,7 @@ def check_output(
     reads: Iterable[Path | str] = (),
     style: OutputStyle = BOTH,
 ) -> None:
-    """`check_place`, for an output of the format that its name, or the input, asks for.
+    """`check_place`, for an output in the format that its name, or the input, implies.
 
     Raises:
         UserError: One of them exists, is the input, or cannot be written.
@@ -84,10 +84,10 @@ def write(
 
     JSON keeps the input's text and gains two members, CSV two columns. Parquet keeps its schema
     and gains two text columns (`revision` as JSON). A tar keeps its members and gains
-    `KEY.revised.txt` and `KEY.revision.json`, a folder of images files of such names. `style` may
-    have captions corrected in their own places, and `revision` beside OUT or left out. Bytes of
-    other formats become base64 in JSON. Signatures are short, and explained in a file beside OUT,
-    except on standard output. `each` sees every row with its result, in the same pass.
+    `KEY.revised.txt` and `KEY.revision.json`, a folder of images files named likewise. `style` may
+    correct captions in place, and put `revision` beside OUT or leave it out. Bytes of other formats
+    become base64 in JSON. Signatures are short, and explained in a file beside OUT, except on
+    standard output. `each` sees every row with its result, in the same pass.
 
     Raises:
         UserError: OUT cannot be written (full disk).
@@ -100,13 +100,13 @@ def write(
 def write_as_is(
     source: Source, results: Iterable[RowResult | BadRow | LeftOut], out: str
 ) -> OutputCounts:
-    """Copies rows: a result that adds nothing for each that is written. As `write` otherwise, but
-    what stands beside OUT is the caller's."""
+    """Copies rows: each one written has a result that adds nothing. Otherwise like `write`, but the
+    files beside OUT are left to the caller."""
     layout = output_layout(source, out)
     writer = partial(layout.write, style=AS_IS)
     return assemble(source, results, out, _opened(layout, out), writer)
 
 
 def _opened(layout: Layout, out: str) -> AbstractContextManager[Any]:
-    """What the layout writes to: a file, or a new folder."""
+    """Opens what the layout writes to: a file, or a new folder."""
     return opened(out) if layout.folder is None else layout.folder(Path(out))

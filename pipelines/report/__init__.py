@@ -1,4 +1,4 @@
-"""What a run shows its user: figures, table, report.
+"""What a run shows the user: figures, table, report.
 
 results ┬ summary ─ headline                     the figures: a tally over the output's rows
         ├ sample                                 the records that the report shows

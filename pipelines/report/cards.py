@@ -32,9 +32,9 @@ from revise_captions.text.html import clip, difference, visible
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-#: Longest sides of an embedded image in pixels: where all fit the page, and where they do not.
+#: Longest sides of embedded images in pixels: if all fit on the page, and if they do not.
 LARGE, THUMBNAIL = 640, 320
-#: Characters of a caption that are shown, and bytes of all records together.
+#: Most characters of a caption that are shown, and most bytes of all records together.
 CAPTION_LIMIT = 6_000
 RECORDS_LIMIT = 5_000_000
 _NOTES_LIMIT = 40
@@ -43,15 +43,15 @@ _TEXT_LIMIT = 1_200
 
 @dataclass(frozen=True, slots=True)
 class Deciding:
-    """What a person may decide about a sentence.
+    """The choices that a person has for a sentence.
 
     Attributes:
-        sentence: Its number in the caption, from 0.
-        text: What an edit begins with: the last rewrite, or the sentence.
+        sentence: Its index in the caption, from 0.
+        text: The initial text of an edit: the last rewrite, or the sentence.
         rewritten: Whether there is a rewrite, or a removal, to accept.
-        rows: What each decision makes, for a page that keeps decisions itself; None for one whose
-            server does.
-        made: The decision that was made, or "".
+        rows: The lines that each decision produces, for a page that keeps decisions itself; None
+            for one whose server does.
+        made: The decision already made, or "".
     """
 
     sentence: int
@@ -66,7 +66,7 @@ class Note:
     """A note under a caption about one sentence; unscored sentences share one per reason.
 
     `number` counts from 1. `tries` has the refused rewrites as edits, with their attempts; `decide`
-    is what a person may decide about the sentence; `fixes` are those of the rationale.
+    holds a person's choices for the sentence; `fixes` are those of the rationale.
     """
 
     number: int
@@ -80,7 +80,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class ShownFix:
-    """A fix of a rationale as an edit of the words that it is about."""
+    """A rationale's fix as an edit of the words that it concerns."""
 
     change: Markup
     certain: bool
@@ -140,15 +140,15 @@ def render_card(
         environment: The templates.
         row: The record.
         number: Its number on the page, or in the run.
-        image: `uri`, and `width` and `height` where they are known.
-        decide: Says what may be decided about a sentence, by its number.
-        beside: Sentences that another run sees otherwise.
-        reading: Where a server has what was read in the chart (`tables`) and the image with the
-            marks outlined that the notes are about (`marked`).
-        others: The image as the explorer's server names it ("" without one), other captions of it,
+        image: `uri`, and `width` and `height` if known.
+        decide: Gives a person's choices for a sentence, by its number.
+        beside: Sentences that another run judges differently.
+        reading: Where a server has what was read in the chart (`tables`), and the image with the
+            marks that the notes concern outlined (`marked`).
+        others: The image's name on the explorer's server ("" without one), its other captions,
             and their numbers.
-        left: Whether it needs review, and how many of its sentences are likely wrong, where the
-            page's script chooses by that.
+        left: Whether it needs review, and how many of its sentences are likely wrong, if the
+            page's script selects by that.
     """
     marks = list(_marks(row, decide))
     text = environment.get_template("record.html.j2").render(
@@ -172,7 +172,7 @@ def render_card(
 
 
 def deciding_here(row: ReportRow, sentence: int) -> Deciding | None:
-    """With the lines that each decision makes, as the page has no server to make them."""
+    """Includes the lines that each decision produces, as the page has no server to make them."""
     if (deciding := deciding_of(row, sentence)) is None or row.revision is None:
         return None
     judged = RunCaption(
@@ -183,7 +183,7 @@ def deciding_here(row: ReportRow, sentence: int) -> Deciding | None:
 
 
 def deciding_of(row: ReportRow, sentence: int) -> Deciding | None:
-    """What may be decided about a sentence; None where it was never flagged."""
+    """The choices for a sentence; None if it was never flagged."""
     if row.revision is None or sentence not in decidable(row.revision):
         return None
     found = row.revision["sentences"][sentence]
@@ -195,7 +195,7 @@ def deciding_of(row: ReportRow, sentence: int) -> Deciding | None:
 
 
 def render_tables(environment: Environment, row: ReportRow) -> str:
-    """What was read in a record's chart, as HTML: a part of a record that was opened."""
+    """What was read in a record's chart, as HTML: a part of an opened record."""
     template = environment.get_template("chart_tables.html.j2")
     return template.render(tables=_tables(row), opened=True)
 
@@ -211,7 +211,7 @@ def has_boxes(row: ReportRow) -> bool:
 
 
 def shown_picture(row: ReportRow) -> Image.Image | None:
-    """The image, with the places outlined that the notes go by, each with its note's number."""
+    """The image with the places that the notes refer to outlined, each with its note's number."""
     if row.image is None:
         return None
     notes = [(mark.note.number, boxes_of(mark.note.sentence)) for mark in _marks(row, None)]
@@ -219,7 +219,7 @@ def shown_picture(row: ReportRow) -> Image.Image | None:
 
 
 def _embedded(images: Sequence[Image.Image | None]) -> list[Mapping[str, object] | None]:
-    """The images as data URIs: large where they all fit the page, small otherwise."""
+    """The images as data URIs: large if they all fit on the page, small otherwise."""
     with ThreadPoolExecutor() as pool:
         for side in (LARGE, THUMBNAIL):
             made = list(pool.map(lambda image: image and thumbnail(image, side), images))  # noqa: B023
@@ -237,7 +237,7 @@ def thumbnail(image: Image.Image, side: int = THUMBNAIL) -> Mapping[str, object]
 
 
 def as_jpeg(image: Image.Image, side: int) -> tuple[bytes, tuple[int, int]]:
-    """A JPEG of at most `side` pixels a side, transparency laid on white, and its size."""
+    """A JPEG of at most `side` pixels a side, composited on white, and its size."""
     small = image.copy()
     small.thumbnail((side, side))
     layer = small.convert("RGBA")
@@ -307,7 +307,7 @@ def _change(sentence: Mapping[str, Any], text: str) -> Markup:
 
 
 def _tries(sentence: Mapping[str, Any], text: str) -> list[tuple[Markup, Mapping[str, Any]]]:
-    """The refused rewrites, as edits of the sentence; one that came again is shown once."""
+    """The refused rewrites, as edits of the sentence; a repeated one is shown once."""
     refused = {(a["text"], a["why"]): a for a in sentence["attempts"] if a["accepted"] is False}
     return [
         (difference(text, clip(a["text"], _TEXT_LIMIT)) if a["text"] else Markup(""), a)

@@ -1,4 +1,4 @@
-"""A chart in report and explorer: the table that was read."""
+"""A chart in the report and the explorer: the table that was read."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from revise_captions.critic.charts.critic import ChartReading, read_image
 from revise_captions.io.decoding import reduced
 from revise_captions.signature import of_expert, settings_of
 
-#: Rows of a table that are shown.
+#: Most rows of a table that are shown.
 ROWS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class ChartTable:
-    """A chart as a table: a row per category, a column per series."""
+    """A chart as a table, with a row per category and a column per series."""
 
     title: str
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ class ChartView:
 
     @classmethod
     def of(cls, image: Image.Image) -> ChartView:
-        """What the run read in an image; read again where that is too long ago.
+        """What the run read in an image; read again if that is no longer cached.
 
         Raises:
             ModuleNotFoundError: The extra `charts` is not installed.
@@ -50,7 +50,7 @@ class ChartView:
         return cls(read_image(reduced(image)))
 
     def tables(self) -> list[ChartTable]:
-        """What was read, for people."""
+        """What was read, in readable form."""
         return [
             ChartTable(
                 f"{chart.kind}: {chart.title}".rstrip(": "),

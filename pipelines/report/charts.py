@@ -1,4 +1,4 @@
-"""Geometry of the report's charts: numbers in, numbers out; templates draw them as SVG."""
+"""Geometry of the report's charts, as numbers; templates draw them as SVG."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from revise_captions.records import Why
 WIDTH, NODE, GAP, MIN_NODE = 960, 12, 16, 3
 _COLUMN_X = (0, 360, 740)
 _FLOW_HEIGHT = 260
-#: Characters of a label's line, which beside a count of millions fit between two columns; and its
-#: height.
+#: Characters per line of a label, which fit between two columns beside a count of millions; and the
+#: height of a line.
 _LINE_LENGTH, _LINE = 40, 17
 
 
 @dataclass(frozen=True, slots=True)
 class FlowBar:
-    """A bar of the flow. `tone` is "good", "bad", "unsure" or "gone"; `lines` are its label's."""
+    """A bar of the flow. `tone` is "good", "bad", "unsure" or "gone"; `lines`: of its label."""
 
     name: str
     lines: Sequence[str]
@@ -105,7 +105,7 @@ def _stack(parts: Sequence[tuple[str, int, str]], column: int, scale: float) -> 
     for name, count, tone in parts:
         height = max(count * scale, MIN_NODE)
         lines = textwrap.wrap(step_label(name) if column == 1 else name, _LINE_LENGTH)
-        # A label needs its lines even where the node is thin.
+        # A label needs its lines even if the node is thin.
         room = max(height, _LINE * max(2, len(lines)) if column else 0)
         top = y + (room - height) / 2
         nodes.append(FlowBar(name, lines, count, tone, _COLUMN_X[column], top, height))
@@ -191,7 +191,7 @@ class LimitPlot:
         sign: ">=" or "<=".
         last: The limit at the right edge.
         curves: The `d` of an SVG path by column of `captions select`.
-        stops: Some limits, with x and, by column, how many records keep to them.
+        stops: Some limits, with x and, by column, how many records satisfy them.
     """
 
     name: str
@@ -201,7 +201,7 @@ class LimitPlot:
     stops: Sequence[tuple[float, float, Mapping[str, int]]]
 
 
-#: What is limited, and its columns: as the captions came (if that is one), and as they are now.
+#: What is limited, and its columns: for the original captions (if any), and for the revised ones.
 _LIMITS = (
     ("Share of factual sentences", "factual_before", "factual_after"),
     ("Least P(factual) of a sentence", "worst_before", "worst_after"),
@@ -214,14 +214,14 @@ _STOPS = 20
 
 
 def limit_plots(limits: Mapping[str, Any]) -> list[LimitPlot]:
-    """Plots of the summary's `limits`, but where no limit leaves anything out."""
+    """Plots of the summary's `limits`, except those in which no limit excludes anything."""
     records, plots = limits["records"], []
     for name, *columns in _LIMITS:
         kept = {column: dict(limits["columns"][column]["kept"]) for column in columns}
         if all(count == records for counts in kept.values() for count in counts.values()):
             continue
         sign = limits["columns"][columns[0]]["sign"]
-        at = max(kept.values(), key=len)  # an upper limit that keeps everything is the last one
+        at = max(kept.values(), key=len)  # the last upper limit is the first that keeps everything
         every = {
             c: {limit: counts.get(limit, records) for limit in at} for c, counts in kept.items()
         }
@@ -236,7 +236,7 @@ def limit_plots(limits: Mapping[str, Any]) -> list[LimitPlot]:
 
 
 def _steps(kept: Mapping[float, int], sign: str, unit: float, records: int) -> str:
-    """Between two limits a lower one keeps what the next does, an upper one what the last did."""
+    """Between two stops, a lower limit keeps what the next does, an upper one what the last did."""
     points = [(limit * unit, 140 - 140 * count / records) for limit, count in kept.items()]
     form = "V{1:.1f}H{0:.1f}" if sign == ">=" else "H{0:.1f}V{1:.1f}"
     return "M{:.1f},{:.1f}".format(*points[0]) + "".join(

@@ -1,6 +1,6 @@
-"""A run's factuality, corrected for what is known of its critic's errors.
+"""A run's factuality, corrected for its critic's known errors.
 
-The critic's own figures say what it sees. These say what is there, as far as its errors are known:
+The critic's own figures say what it sees. These estimate the truth, as far as its errors are known:
 before the revision by Rogan and Gladen's estimator, after it with the share of true sentences
 among accepted rewrites, measured on such rewrites (`stats.error_correction`).
 """
@@ -45,18 +45,18 @@ class _Corrected:
 def corrected_together(
     experts: Mapping[str, Sums], errors: Mapping[str, ErrorRates | None]
 ) -> dict[str, Any] | None:
-    """Shares of true sentences, before and after, with intervals, and what they rest on.
+    """Shares of true sentences, before and after, with intervals, and their basis.
 
-    What each expert judged is corrected for its own errors, and counts by its number of sentences.
-    The intervals cover both samples: the records of the run, and the sentences that the experts
-    were measured on.
+    Each expert's judgments are corrected for its own errors, and weighted by its number of
+    sentences. The intervals reflect both samples: the records of the run, and the sentences that
+    the experts were measured on.
 
     Args:
         experts: Counts of the run, by expert.
-        errors: What is known of each expert's errors.
+        errors: What is known about each expert's errors.
 
     Returns:
-        None where nothing is known of any expert's errors, or the run is too small.
+        None if nothing is known about any expert's errors, or the run is too small.
     """
     every = [_corrected(name, sums, errors.get(name)) for name, sums in experts.items()]
     parts = [part for part in every if part is not None]
@@ -76,7 +76,7 @@ def corrected_together(
 
 
 def _corrected(name: str, sums: Sums, errors: ErrorRates | None) -> _Corrected | None:
-    """None where nothing is known of the expert's errors, or too few records are its own."""
+    """None if nothing is known about the expert's errors, or it judged too few records."""
     scored, factual = COLUMN["scored_before"], COLUMN["factual_before"]
     if errors is None or sums.nonzero[scored] < MIN_RECORDS:
         return None
@@ -108,7 +108,7 @@ def _pooled(parts: Sequence[tuple[CorrectedShare, Sums]], column: str) -> Correc
 
 
 def _basis(part: _Corrected) -> dict[str, Any]:
-    """What is known of an expert's errors."""
+    """What is known about an expert's errors."""
     other, levels = part.errors.elsewhere, part.errors.levels
     return {
         "expert": part.expert,
@@ -134,7 +134,7 @@ def _measured(found: MeasuredShare) -> dict[str, float | int]:
 
 
 def trust(summary: Mapping[str, Any]) -> str:
-    """What the corrected shares rest on, or why there are none, in a sentence or two."""
+    """The basis of the corrected shares, or why there are none, in a sentence or two."""
     found = summary["corrected"]
     if found is None:
         if summary["calibrated"]:
@@ -156,7 +156,7 @@ def trust(summary: Mapping[str, Any]) -> str:
 
 
 def _told(basis: Mapping[str, Any]) -> str:
-    """What is known of one expert's errors."""
+    """What is known about one expert's errors, in words."""
     kept, passed = basis["true_called_factual"], basis["wrong_called_factual"]
     who = f"“{basis['expert']}”" if basis["expert"] else "it"
     text = (

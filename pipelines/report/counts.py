@@ -42,9 +42,9 @@ _CRITIC = frozenset({Why.NOT_FACTUAL, Why.NO_BETTER, Why.UNSCORED, Why.UNKNOWN_W
 
 @dataclass(slots=True)
 class ExpertHistograms:
-    """Counts of P(factual) by `BINS`, before and after, of what one expert judged.
+    """Counts of P(factual) in `BINS`, before and after, for what one expert judged.
 
-    `pending` has probabilities that are not counted yet, before and after.
+    `pending` has probabilities not counted yet, before and after.
     """
 
     threshold: float
@@ -53,7 +53,7 @@ class ExpertHistograms:
     pending: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
 
     def flush(self) -> None:
-        """Counts what is pending."""
+        """Counts pending probabilities."""
         before, after = self.pending
         self.before += _histogram(before)
         self.after += _histogram(after)
@@ -115,7 +115,7 @@ class Counts:
             found.flush()
 
     def add_caption(self, revision: Mapping[str, Any]) -> tuple[list[int], bool]:
-        """Adds a caption, by the `revision` in its row.
+        """Adds a caption, given the `revision` in its row.
 
         Returns:
             Its counts, one for each of `shares.COLUMNS`, and whether anything in it changed.
@@ -128,7 +128,7 @@ class Counts:
         scored = good = claims = good_claims = 0
         scored_after = good_after = claims_after = good_claims_after = 0
         kept = wrong = rewritten = 0
-        steady = steady_claims = 0  # factual before and after, untouched: most sentences
+        steady = steady_claims = 0  # factual before and after and unchanged: most sentences
         flagged: list[Mapping[str, Any]] = []
         for s in sentences:
             p, after, claim = s["p_factual"], s["p_after"], s["assessable"] is not False
@@ -227,6 +227,6 @@ class _Flagged(NamedTuple):
 
 
 def _histogram(values: list[float]) -> npt.NDArray[np.int64]:
-    """Counts in `[0, .05), … [.95, 1]` of probabilities with four decimals, without float edges."""
+    """Counts of four-decimal probabilities in `[0, .05), … [.95, 1]`, avoiding float edges."""
     scaled = np.rint(np.array(values, dtype=np.float64) * 10_000).astype(np.int64)
     return np.bincount(np.minimum(scaled * BINS // 10_000, BINS - 1), minlength=BINS)

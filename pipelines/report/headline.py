@@ -1,7 +1,7 @@
-"""The sentence that a run's summary begins with.
+"""The first sentence of a run's summary.
 
 If most sentences or records could not be judged, that is the headline, with the option that would
-help: a factuality over the remaining few would mislead.
+help, as the factuality of the remaining few would mislead.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _unscored(sentences: Mapping[str, Any]) -> dict[str, str]:
 
 
 def remedy(reason: str) -> str:
-    """What helps against sentences that are unscored for this reason; "" where nothing is known."""
+    """A remedy for sentences unscored for this reason; "" if none is known."""
     return next((text for known, text in _REMEDIES.items() if known == kind_of_reason(reason)), "")
 
 
@@ -121,7 +121,7 @@ def _factuality(summary: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _corrected(found: Mapping[str, Any]) -> str:
-    """Before and after; of the latter only bounds where nobody measured accepted rewrites."""
+    """Before and after; only bounds for the latter if accepted rewrites were not measured."""
     before, after = found["before"]["value"], found["after"]
     if after["value"] is not None:
         then = f"{percent(after['value'])} after"

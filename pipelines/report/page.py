@@ -4,8 +4,8 @@
                                    └ cards      the sampled records
 
 Captions are untrusted text: Jinja2 escapes everything, characters that a browser would obey or hide
-are spelled out (`text.html.visible`), and the content policy allows the page's own script alone and
-no request at all. `panels` says how to add a panel.
+are spelled out (`text.html.visible`), and the content security policy allows only the page's own
+script and no requests. `panels` says how to add a panel.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ def write_report(
     Args:
         summary: From `Tally.to_json`.
         rows: From `Sampler.rows`, in order.
-        settings: Shown as they are.
-        force: Whether files that are no reports may be replaced.
+        settings: Shown unchanged.
+        force: Whether files that are not reports may be replaced.
 
     Raises:
-        UserError: As `check_target`.
+        UserError: As in `check_target`.
     """
     check_target(path, force=force)
     figures = {
@@ -99,7 +99,7 @@ def report_values(
     environment_: Environment,
     without: Collection[str] = (),
 ) -> dict[str, Any]:
-    """What the report's template needs, without the panels in `without`."""
+    """The values for the report's template, without the panels in `without`."""
     data = ReportData(figures, list(rows), environment_)
     return data.shared_values() | {"panels": rendered(data, without), "back": "", "served": False}
 

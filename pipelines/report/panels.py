@@ -1,7 +1,7 @@
 """The panels of the report, in order.
 
 To add a panel, write `templates/panel_ID.html.j2` (a `<section id="ID">`) and add it to `PANELS`
-with a function that computes what the template needs. Page and navigation follow.
+with a function that computes what the template needs. It then appears in page and navigation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """What panels are made from. `figures` is the content of the page's JSON file."""
+    """The data for panels. `figures` is the content of the page's JSON file."""
 
     figures: Mapping[str, Any]
     rows: Sequence[ReportRow]
@@ -74,7 +74,7 @@ class RenderedPanel:
 
 
 def rendered(data: ReportData, without: Collection[str] = ()) -> list[RenderedPanel]:
-    """The panels that have something to show, but those in `without`."""
+    """The panels that have something to show, except those in `without`."""
     found = []
     for panel in PANELS:
         if panel.id not in without and (values := panel.values(data)) is not None:

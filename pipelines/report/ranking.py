@@ -1,4 +1,4 @@
-"""By what captions are sorted and filtered, in the report and in the explorer."""
+"""How captions are sorted and filtered, in the report and in the explorer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from revise_captions.pipelines.output.error_types import type_of
 from revise_captions.pipelines.output.outcomes import is_flagged
 from revise_captions.records import kind_of_reason
 
-#: The orders in which captions can be read, by name.
+#: The orders for reading captions, by name.
 SORTS = {
     "": "in the file's order",
     "worst": "worst first",
@@ -24,11 +24,11 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What of a caption decides its place in an order, and the filters that it passes.
+    """A caption's sort keys, and the filters that it passes.
 
     Attributes:
-        worst: The lowest P(factual) of its sentences as they came; None where none was judged.
-        changed: Words and marks that were taken out or put in.
+        worst: The lowest P(factual) of its original sentences; None if none was judged.
+        changed: Number of words and punctuation marks removed or inserted.
         unsure: The smallest distance of a P(factual), before or after, from the threshold.
         reasons: Why sentences are unscored, or rewrites were refused.
         kinds: Kinds of error of the flagged sentences.
@@ -51,8 +51,8 @@ def ranking(
     Args:
         caption: As it came.
         revision: Of its row.
-        labeled: For each sentence the kinds of error that its row names, if any; the others' are
-            told from the critic's rationale.
+        labeled: For each sentence, the kinds of error that its row names, if any; otherwise they
+            are derived from the critic's rationale.
     """
     sentences, threshold = revision["sentences"], revision["threshold"]
     before = [s["p_factual"] for s in sentences if s["p_factual"] is not None]

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from revise_captions.records import Record
     from revise_captions.runs.outputs import OutputCounts
 
-#: Longest side in pixels of an image that waits for the report.
+#: Longest side in pixels of an image kept for the report.
 SHOWN_SIDE = 640
-#: Characters of a quarantined row that wait for the report.
+#: Most characters of a quarantined row kept for the report.
 SHOWN_TEXT = 10_000
 
 
@@ -57,8 +57,8 @@ def check_report(path: Path, options: RunOptions, reads: Sequence[Path | str]) -
 class RunTally:
     """A run's figures and the report's sample, row by row, in the input's order.
 
-    `title` is the report's, where that is not the source's name; `judged` the name of what the
-    run read, where the source is what it wrote: resamples hang on it, and so do intervals.
+    `title` is the report's, if that is not the source's name; `judged` is the name of the run's
+    input, if the source is its output: resamples, and hence intervals, depend on it.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class RunTally:
     def add_window(
         self, rows: Iterable[Record | BadRow], results: Iterable[RowResult | BadRow]
     ) -> None:
-        """Any thread may call it while models compute: it limits nobody's threads."""
+        """Adds a window. Any thread may call it while models run: it limits nobody's threads."""
         for row, result in zip(rows, results, strict=True):
             if isinstance(row, BadRow):
                 self.add(row, result)
@@ -117,7 +117,7 @@ class RunTally:
                 self.add(Row(row.line, row.fields, row.raw), result)
 
     def one_thread(self) -> AbstractContextManager[object]:
-        """The bootstrap's products are so small that threads cost more than they bring."""
+        """The bootstrap's products are so small that threads cost more than they gain."""
         if self._blas is None:
             from threadpoolctl import ThreadpoolController
 
@@ -133,9 +133,9 @@ def summarize(
     settings: Mapping[str, Any],
     load: LoadImage,
 ) -> dict[str, Any]:
-    """The run's figures, the same whether or not the run was ever cut.
+    """The run's figures, the same whether or not the run was interrupted.
 
-    Writes the report where one is asked for.
+    Writes the report if requested.
     """
     options, named = job.run, settings_of(signature)
     models = job.models
@@ -185,7 +185,7 @@ def _text_of(row: Row | BadRow) -> str:
 
 
 def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[ReportRow]:
-    """The sampled rows, with the images that can be read. Reads the input once more."""
+    """The sampled rows with those images that can be read. Reads the input once more."""
     from revise_captions.pipelines.report.chart_view import ChartView, of_charts
 
     shown = [row for row in sampler.rows(lambda row: None) if row.revision is not None]

@@ -1,7 +1,7 @@
 """The records that the report shows: a small sample with some of every outcome.
 
-A hash of the record's name decides, not chance or order, so resumed runs and shards read in another
-order show the same records. Only the sample is kept in memory.
+A hash of the record's name decides, not chance or order, so resumed runs, and shards read in
+another order, show the same records. Only the sample is kept in memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SIZE = 60
 #: Runs of at most this many captions are shown whole.
 WHOLE = 200
-#: Fewest records of each outcome, if there are as many; the rest is a simple random sample.
+#: Fewest records of each outcome, if there are that many; the rest is a simple random sample.
 QUOTA = {
     Outcome.REVISED: 16,
     Outcome.FLAGGED: 8,
@@ -45,8 +45,8 @@ class ReportRow:
         revision: None for a quarantined record, whose `caption` is its text, with `reason` and
             `detail`.
         image_name: `decided.image_name` of the record's image.
-        labeled: For each sentence the kinds of error that the record names, if it does.
-        chart: What was read in the image, where a chart's caption was judged.
+        labeled: For each sentence, the kinds of error that the record names, if any.
+        chart: What was read in the image, if a chart's caption was judged.
     """
 
     source: str
@@ -93,7 +93,7 @@ Ranked = tuple[int, int, ReportRow]
 
 
 class Sampler:
-    """Keeps the rows with the smallest hashes: of each outcome, of findings, and of all."""
+    """Keeps the rows with the smallest hashes: for each outcome, for findings, and overall."""
 
     def __init__(self, size: int = SIZE) -> None:
         self.size = size

@@ -6,11 +6,11 @@
     summary = tally.to_json(speed=Speed(seconds=12.5, records=100, sentences=700))
 
 Every row becomes a short vector of counts, and every share is a ratio of two sums of counts
-(`stats.bootstrap`). The terminal's table, the report and its JSON print this one summary, so they
+(`stats.bootstrap`). The terminal's table, the report and its JSON all print this summary, so they
 cannot disagree.
 
-An unscored sentence enters neither numerator nor denominator of a share; its count is reported
-beside the share.
+An unscored sentence enters neither the numerator nor the denominator of a share; the number of
+these is reported beside the share.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from revise_captions.stats.exact import LEVEL
 
 #: Values of `--group-by` that get figures of their own, in order of appearance.
 MAX_GROUPS = 200
-#: Unknown words that are listed, most frequent first.
+#: How many unknown words are listed, most frequent first.
 WORDS = 50
 OTHER = "(other)"
 NO_GROUP = "(none)"
@@ -81,7 +81,7 @@ class Tally:
     ) -> None:
         """Adds an output row; `source` and `line` together identify the record.
 
-        `captions`: as they came. `image`: its name; without one, the record's own.
+        `captions`: the original ones. `image`: its name; by default the record's own.
         """
         revised = captions_of(row)
         self.limits.add(revised)
@@ -93,7 +93,9 @@ class Tally:
             part, touched = self.counts.add_caption(revision)
             counts = [a + b for a, b in zip(counts, part, strict=True)]
             changed = changed or touched
-            expert = str(revision.get("expert", ""))  # of the image, so all captions share it
+            expert = str(
+                revision.get("expert", "")
+            )  # depends on the image, so all captions share it
             sentences += len(revision["sentences"])
             self.counts.totals["captions"] += 1
             self.counts.totals["captions_changed"] += touched
@@ -185,7 +187,7 @@ class Tally:
 
         Args:
             speed: Of the run.
-            errors: What is known of each expert's, for corrected shares.
+            errors: What is known about each expert's errors, for corrected shares.
             calibrated: Whether every critic has a card or a profile.
         """
         self._flush()

@@ -1,4 +1,4 @@
-"""The table at the end of a run: complete at 80 columns, plain text without a terminal."""
+"""The table at the end of a run: complete in 80 columns, and plain text without a terminal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _WIDTH = 80
-#: Groups in the terminal; the report has them all.
+#: Most groups in the terminal; the report has them all.
 _GROUPS = 12
-#: Unknown words in the terminal; the summary has more.
+#: Most unknown words in the terminal; the summary has more.
 _WORDS = 8
 _WARNING = frozenset({"unscored", "quarantined", "nothing"})
 
@@ -54,7 +54,7 @@ def render_table(summary: Mapping[str, Any], console: Console) -> None:
 
 
 def _lines(text: str, width: int) -> list[str]:
-    """A text in lines, of which none begins with the unit of a number before it."""
+    """Wraps a text into lines, never separating a number from its unit."""
     joined = textwrap.wrap(text.replace(" %", "\0%"), width, break_on_hyphens=False)
     return [line.replace("\0", " ") for line in joined]
 
@@ -147,7 +147,7 @@ def _shares(summary: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _what_it_rests_on(summary: Mapping[str, Any]) -> Iterator[Line]:
-    """How far the shares can be trusted."""
+    """How far to trust the shares."""
     text = trust(summary)
     for line in _lines(_printable(text), _WIDTH):
         yield line, "", ""
