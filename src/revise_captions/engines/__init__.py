@@ -1,1 +1,1 @@
-"""Engines: continue prompts and score answer words, on transformers, vLLM or an OpenAI server."""
+"""Engines continue prompts and score answer words, on transformers, vLLM or an OpenAI server."""

@@ -8,24 +8,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from revise_captions.engines.protocol import AnswerScores
 from revise_captions.errors import UserError
 
-#: What vocabularies write for a leading space or line break: SentencePiece, byte-level BPE.
+#: How vocabularies write a leading space or line break: SentencePiece, byte-level BPE.
 _BLANKS = "▁ĠĊ \n\t"
 #: Spellings to try with a server's tokenizer, whose vocabulary cannot be read.
 SPELLINGS = ("{}", " {}", "\n{}")
-#: By how much rounding may lift a log-probability above 0.
+#: The most by which rounding may lift a log-probability above 0.
 ROUNDING = 1e-2
 
 
 def is_spelling(token: str, word: str) -> bool:
-    """Whether a token's text is the word, white space around it and capitals aside."""
+    """Whether a token's text is the word, ignoring surrounding white space and capitals."""
     return token.strip(_BLANKS).casefold() == word.casefold()
 
 
 def word_ids(vocabulary: Mapping[str, int], words: Sequence[str], name: str) -> list[list[int]]:
-    """For each word the ids of its one-token spellings, sorted.
+    """For each word, the sorted ids of its one-token spellings.
 
-    `vocabulary`: token to id, as tokenizers write it (`▁yes`, `Ġyes`). Raises UserError where a
-    word has none: the model `name` cannot be asked so.
+    `vocabulary`: token to id, as tokenizers write it (`▁yes`, `Ġyes`). Raises UserError if a word
+    has none: the model `name` cannot be asked this way.
     """
     found: list[list[int]] = [[] for _ in words]
     for token, number in vocabulary.items():
@@ -42,13 +42,13 @@ def word_ids(vocabulary: Mapping[str, int], words: Sequence[str], name: str) -> 
 
 
 def spellings(word: str) -> list[str]:
-    """The usual texts of a word's one-token spellings: capitals, and the blank before it."""
+    """The usual texts of a word's one-token spellings, varying capitals and the leading blank."""
     cases = dict.fromkeys((word, word.lower(), word.capitalize(), word.upper()))
     return [form.format(case) for case in cases for form in SPELLINGS]
 
 
 def answer_of(masses: Sequence[float]) -> AnswerScores:
-    """From each word's log-probability mass, each at most 0 but for rounding.
+    """The scores from each word's log-probability mass, each at most 0 up to rounding.
 
     Raises ValueError for a mass that is not a number.
     """
@@ -59,7 +59,7 @@ def answer_of(masses: Sequence[float]) -> AnswerScores:
 
 
 def log_sum(logprobs: Iterable[float]) -> float:
-    """log Σ exp; `-inf` of nothing. SciPy's takes 180 times as long for a handful of values."""
+    """log Σ exp; `-inf` for no values. SciPy's takes 180 times as long for a handful of values."""
     values = [value for value in logprobs if value > -math.inf]
     if not values:
         return -math.inf

@@ -1,8 +1,8 @@
-"""What happens batch by batch while a window is computed: shown, and kept for a run that is cut.
+"""Batches within a window: shown as progress, and kept in case the run is interrupted.
 
-Who runs windows installs a `BatchObserver`. Engines, critics and revisers tell it of each batch,
-and engines ask it for batches that an interrupted run has computed already. A batch is known by its
-content, so that what is computed together, and with it every answer, stays what it was.
+The runner of windows installs a `BatchObserver`. Engines, critics and revisers report each batch to
+it, and engines ask it for batches that an interrupted run has already computed. Batches are
+identified by content, so that what is computed together, and hence every answer, stays the same.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Batch = TypeVar("Batch", bound=Sequence[Any])
 
 
 class BatchObserver(Protocol):
-    """Hears of batches. Its methods may be called from several threads."""
+    """Is told about batches. Its methods may be called from several threads."""
 
     def progress(self, doing: str, done: int, of: int) -> None:
-        """So many of the items of one call are done."""
+        """`done` of the `of` items of one call are done."""
         ...
 
     def recall(self, key: str) -> list[Any] | None:
-        """Stored answers of the batch, each as `stored` made it."""
+        """The batch's stored answers, each in the form that `stored` returns."""
         ...
 
     def keep(self, key: str, answers: list[Any]) -> None:
@@ -43,7 +43,7 @@ _OBSERVER: ContextVar[BatchObserver | None] = ContextVar("batch_observer", defau
 
 @contextmanager
 def observed_by(observer: BatchObserver) -> Iterator[None]:
-    """Has the observer hear of the batches that are computed here."""
+    """A context whose batches are reported to the observer."""
     token = _OBSERVER.set(observer)
     try:
         yield
@@ -52,7 +52,7 @@ def observed_by(observer: BatchObserver) -> Iterator[None]:
 
 
 def reported(doing: str, batches: Iterable[Batch], of: int) -> Iterator[Batch]:
-    """The batches; when the next one is asked for, the one before is done."""
+    """Yields the batches; asking for the next one reports the previous as done."""
     done = 0
     for batch in batches:
         if not done and (observer := _OBSERVER.get()) is not None:
@@ -66,16 +66,16 @@ def reported(doing: str, batches: Iterable[Batch], of: int) -> Iterator[Batch]:
 def kept(
     model: str, kind: str, items: Sequence[Any], compute: Callable[[], list[Answer]]
 ) -> list[Answer]:
-    """A batch's answers: those of an interrupted run, or computed and kept.
+    """A batch's answers, from an interrupted run, or else computed and kept.
 
     Args:
         model: The model's name.
-        kind: What is asked for, and with which settings; "" for answers that are drawn, of which
-            none is kept: each moves the generator on.
-        items: `Prompt`s or `EncodedPrompt`s; or tuples of `Prompt`s, images, and what tells its
-            content by its `repr`.
+        kind: What is asked for, and with which settings; "" for sampled answers, which are not
+            kept, as each advances the random generator.
+        items: `Prompt`s or `EncodedPrompt`s; or tuples of `Prompt`s, images, and objects whose
+            `repr` identifies their content.
         compute: Makes the answers: `AnswerScores`, `Completion`, `Failed`, tuples of floats, or
-            lists that JSON holds.
+            JSON-compatible lists.
     """
     observer = _OBSERVER.get()
     if observer is None or not kind:
@@ -97,9 +97,9 @@ def in_batches(
     size: int,
     compute: Callable[[Sequence[Item]], list[Answer]],
 ) -> list[Answer]:
-    """The answers of at most `size` items at a time, reported and kept.
+    """The answers, at most `size` items at a time, reported and kept.
 
-    `model`, `kind`: see `kept`; the first word of `kind` is for people.
+    `model`, `kind`: see `kept`; the first word of `kind` is shown to people.
     """
     doing = kind.partition(" ")[0] or "writing"
     every = (items[start : start + size] for start in range(0, len(items), size))
@@ -111,7 +111,7 @@ def in_batches(
 
 
 def key_of(kind: str, items: Sequence[Any]) -> str:
-    """A hash of what is asked, texts and pictures included."""
+    """A hash of what is asked, including texts and pictures."""
     total = hashlib.blake2b(kind.encode(), digest_size=16)
     for item in items:
         for part in _content(item):
@@ -141,7 +141,7 @@ def _content(item: Any) -> Iterator[bytes]:
 
 
 def stored(answer: object) -> list[Any]:
-    """An answer as JSON can hold it."""
+    """An answer in JSON-compatible form."""
     if isinstance(answer, AnswerScores):
         return ["scores", list(answer.logprobs), answer.answer_mass]
     if isinstance(answer, Completion):
@@ -158,7 +158,7 @@ def stored(answer: object) -> list[Any]:
 def restored(
     found: Sequence[Any],
 ) -> AnswerScores | Completion | Failed | tuple[float, ...] | list[Any]:
-    """What `stored` was given."""
+    """The inverse of `stored`, for several answers."""
     match found:
         case ["scores", logprobs, mass]:
             return AnswerScores(tuple(logprobs), mass)

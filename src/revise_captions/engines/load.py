@@ -20,11 +20,11 @@ class EngineUse:
     """What an engine is loaded for.
 
     Attributes:
-        option: The option that the user gave the model's name to, for messages.
-        samples: Where a server gives no log-probabilities, this many sampled answers instead.
+        option: The option that named the model, for messages.
+        samples: How many answers to sample if a server gives no log-probabilities.
         scores: Whether it will be asked for log-probabilities.
         images: Whether it will be shown images.
-        plain: Whether a language model without a chat format will do, which continues the prompt.
+        plain: Whether a language model without a chat format, which continues the prompt, will do.
     """
 
     option: str = "--model"
@@ -47,12 +47,12 @@ def load_engine(
     """Loads an instruct model, or connects to its server.
 
     Args:
-        model: A name, or what `resolve_model` made of one: then the placement is its own.
-        placement: What computes it.
-        option: See `EngineUse`; likewise those that follow.
+        model: A name, or the result of `resolve_model`, which has its own placement.
+        placement: Where and how it runs.
+        option: See `EngineUse`; likewise the remaining arguments.
 
     Raises:
-        UserError: It cannot be had.
+        UserError: It is not available.
     """
     spec = model if isinstance(model, ModelSpec) else resolve_model(model, placement, option=option)
     load = registry.load(registry.ENGINES, spec.placement.engine)

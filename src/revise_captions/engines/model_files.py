@@ -1,4 +1,4 @@
-"""Finding a model, naming what it is, and saying in one line why it cannot be had."""
+"""Finding a model, identifying it, and explaining in one line why it is not available."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
 def find_model(name: str, option: str) -> Path:
     """The folder of a model by folder, hub id (`owner/name`, `owner/name@revision`), or `smollm2`.
 
-    What the hub has and this machine has not is downloaded. `option`: what the user gave the name
-    to, for messages. Raises UserError saying what was asked for, where it was looked for, and how
-    to get it.
+    What is only on the hub is downloaded. `option`: the option that gave the name, for messages.
+    Raises UserError saying what was asked for, where it was looked for, and how to get it.
     """
     if name == smollm2.NAME:
         return smollm2.smollm2_folder()
@@ -51,14 +50,14 @@ def find_model(name: str, option: str) -> Path:
 
 
 def model_type(folder: Path) -> str:
-    """`model_type` of a folder's config.json; "" where it names none."""
+    """`model_type` in a folder's config.json; "" if there is none."""
     what = "a model's configuration"
     return read_checked(_ModelConfig, folder / "config.json", what=what, more=True).model_type
 
 
 @dataclass(frozen=True, slots=True)
 class _ModelConfig:
-    """What is read here of transformers' configuration."""
+    """The part of transformers' configuration that is read here."""
 
     model_type: str = ""
 
@@ -77,14 +76,14 @@ def digest(folder: Path) -> str:
 
 
 def named(name: str, folder: Path) -> str:
-    """`name@digest`; of a folder its last part, so that a model may be moved."""
+    """`name@digest`; for a folder, its last part, so that a model may be moved."""
     is_folder = name != smollm2.NAME and Path(name).expanduser().is_dir()
     own = folder.resolve().name if is_folder else name
     return f"{own}@{digest(folder)}"
 
 
 def answer_ends(model: Any, tokenizer: Any, name: str) -> tuple[int, ...]:
-    """Ids that end an answer: the tokenizer's and all that the model's generation settings name."""
+    """Ids that end an answer: the tokenizer's and all in the model's generation settings."""
     listed = getattr(model.generation_config, "eos_token_id", None)
     ids = listed if isinstance(listed, list) else [listed]
     ends = dict.fromkeys(i for i in (tokenizer.eos_token_id, *ids) if i is not None)
@@ -94,7 +93,7 @@ def answer_ends(model: Any, tokenizer: Any, name: str) -> tuple[int, ...]:
 
 
 def explained(name: str, error: BaseException, expected: str = "AutoModelForCausalLM") -> UserError:
-    """What to do about a model that did not load, in one line."""
+    """A one-line error with what to do about a model that did not load."""
     kinds: set[str] = set()
     cause: BaseException | None = error
     while cause is not None:

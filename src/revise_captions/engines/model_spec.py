@@ -1,9 +1,9 @@
-"""A model's name, resolved once into where it is, and the placement that says what computes it.
+"""A model's name, resolved once into its location, and the placement: where and how it runs.
 
 A name is a folder, a hub id (`owner/name`, `owner/name@revision`), a server's model
 (`MODEL@http://host:8000/v1`), another provider's (`litellm/PROVIDER/MODEL`), or `smollm2`
-(`engines.smollm2`). Critics and revisers have names of
-their own beside these (`registry.CRITICS`, `registry.REVISERS`).
+(`engines.smollm2`). Critics and revisers also have names of their own (`registry.CRITICS`,
+`registry.REVISERS`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from revise_captions.engines.server_options import ServerOptions
 from revise_captions.errors import UserError
 
 TRANSFORMERS, VLLM, OPENAI = "transformers", "vllm", "openai"
-#: What stands for the address of a model that LiteLLM finds.
+#: Used in place of the address for a model that LiteLLM reaches.
 LITELLM = "litellm"
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(?:@[\w./-]+)?")
 _SERVED = re.compile(r"(?P<model>.*?)@(?P<url>https?://.*)")
@@ -30,12 +30,12 @@ class Placement:
     """What computes models, and where.
 
     Attributes:
-        engine: `transformers`, `vllm`, `openai` (a server; what is named with an address needs no
+        engine: `transformers`, `vllm`, `openai` (a server; a name with an address needs no
             engine), or one that another package adds.
         device: `auto`, `cpu`, `cuda`, `cuda:1`, …; a server and vLLM choose their own.
         dtype: `auto`, `float32`, `bfloat16` or `float16`.
-        batch_size: Most captions, prompts or sentences at a time; of a server, those in flight.
-            None: as each model has it.
+        batch_size: Most captions, prompts or sentences at a time; for a server, requests in
+            flight. None: each model's default.
         trust_remote_code: Whether code that comes with a model may run.
         server: How a server is asked.
     """
@@ -58,10 +58,10 @@ class ModelSpec:
     """A resolved model; nothing of it is loaded yet.
 
     Attributes:
-        name: As the user gave it. Messages and signatures name it so.
+        name: As the user gave it. Messages and signatures use this name.
         source: A folder, a hub id without its revision, or a server's address.
         revision: Of a hub id; None: its default branch.
-        placement: Whose engine is `openai` for a server's model, whatever was asked for.
+        placement: Its engine is `openai` for a server's model, whatever was asked for.
     """
 
     name: str
@@ -82,11 +82,11 @@ def resolve_model(name: str, placement: Placement = HERE, *, option: str = "--mo
 
     Args:
         name: A folder, a hub id, a server's model, or `smollm2`.
-        placement: What computes it, unless its name is a server's.
-        option: The option that the user gave the name to, for messages.
+        placement: Where and how it runs, unless it is on a server.
+        option: The option that gave the name, for messages.
 
     Raises:
-        UserError: The engine is unknown, or needs a server's address that the name has not.
+        UserError: The engine is unknown, or needs a server's address that the name lacks.
     """
     if placement.engine not in registry.entries(registry.ENGINES):
         raise registry.unknown(registry.ENGINES, placement.engine)
@@ -104,10 +104,10 @@ def resolve_model(name: str, placement: Placement = HERE, *, option: str = "--mo
 
 
 def served(name: str) -> tuple[str, str] | None:
-    """Model and base address of `MODEL@http://host:port/v1`; None for a name of another kind.
+    """Model and base address of `MODEL@http://host:port/v1`; None for other kinds of name.
 
-    The model of `@http://host:port/v1` is "": the server's only one. `litellm/PROVIDER/MODEL` has
-    the address `LITELLM`.
+    The model of `@http://host:port/v1` is "", meaning the server's only one.
+    `litellm/PROVIDER/MODEL` has the address `LITELLM`.
     """
     if name.startswith("litellm/"):
         if model := name.removeprefix("litellm/"):

@@ -35,14 +35,14 @@ def device_and_dtype(device: str, dtype: str) -> tuple[str, torch.dtype]:
 
 
 def training_dtype(dtype: str, device: str) -> str:
-    """`auto` resolved: bfloat16, but what a CPU is fast at on a CPU (`fast_cpu_dtype`)."""
+    """`auto` resolved: bfloat16, or on a CPU what it is fast at (`fast_cpu_dtype`)."""
     if dtype != "auto":
         return dtype
     return fast_cpu_dtype() if device == "cpu" else "bfloat16"
 
 
 def fast_cpu_dtype() -> str:
-    """`bfloat16` where the processor multiplies it by instructions of its own, else `float32`."""
+    """`bfloat16` if the processor has instructions to multiply it, else `float32`."""
     try:
         flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:  # not Linux

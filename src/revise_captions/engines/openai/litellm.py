@@ -1,7 +1,7 @@
-"""Providers that speak no OpenAI protocol, through LiteLLM (extra `litellm`).
+"""Providers that do not speak OpenAI's protocol, through LiteLLM (extra `litellm`).
 
-LiteLLM translates a chat completion into what the provider takes, and its answer back; keys are the
-environment variables that it names (`ANTHROPIC_API_KEY`, …). Retries and limits stay ours.
+LiteLLM translates a chat completion into the provider's format, and the answer back; keys come from
+its environment variables (`ANTHROPIC_API_KEY`, …). Retries and limits stay ours.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from revise_captions.errors import UserError
 
 
 def by_litellm(options: ServerOptions, timeout: float) -> Send:
-    """Sends chat completions through LiteLLM; nothing else is there (404).
+    """Sends chat completions through LiteLLM; any other path gives 404.
 
     Args:
         options: Headers.
@@ -25,7 +25,7 @@ def by_litellm(options: ServerOptions, timeout: float) -> Send:
     Raises:
         UserError: LiteLLM is not installed.
     """
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks for prices first
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it downloads prices
     try:
         import litellm
     except ImportError as error:

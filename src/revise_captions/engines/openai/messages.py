@@ -23,11 +23,11 @@ _LEAST = -1e300  # JSON may hold integers that no float can
 def messages_of(
     prompt: Prompt, *, system: bool = True, pixels: int = LARGEST
 ) -> list[dict[str, Any]]:
-    """The system's turn, if any, and the user's; pictures as PNG data URIs, data defused.
+    """The system turn, if any, and the user turn; pictures as PNG data URIs, data defused.
 
-    A turn without pictures is a plain string, which every server takes. `system`: whether the
-    server takes a system's turn; else the user's begins with its text. `pixels`: of the largest
-    image that it takes.
+    A turn without pictures is a plain string, which every server accepts. `system`: whether the
+    server accepts a system turn; otherwise the user turn begins with its text. `pixels`: of the
+    largest image that it accepts.
     """
     content: list[dict[str, Any]] = []
     text = f"{prompt.system}\n\n" if prompt.system and not system else ""
@@ -47,7 +47,7 @@ def messages_of(
 
 
 def data_uri(image: Image) -> str:
-    """The image, losslessly: the server sees the very pixels."""
+    """The image, losslessly encoded, so that the server sees the same pixels."""
     buffer = io.BytesIO()
     image.convert("RGB").save(buffer, "PNG", compress_level=1)
     return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
@@ -63,7 +63,7 @@ def is_completion(found: dict[str, Any]) -> bool:
 
 
 def text_of(choice: dict[str, Any]) -> str:
-    """What the message says, in one piece or in parts of type `text`."""
+    """The message's text, given whole or in parts of type `text`."""
     content = choice["message"].get("content") or ""
     if isinstance(content, str):
         return content
@@ -74,7 +74,7 @@ def text_of(choice: dict[str, Any]) -> str:
 def first_logprobs(choice: dict[str, Any]) -> dict[str, float]:
     """Log-probabilities for the answer's first token, by token text (or `token_id:…`).
 
-    The token that was chosen is in it too. Empty where the server gave none.
+    Includes the chosen token. Empty if the server gave none.
 
     Raises ValueError for a number that cannot be a log-probability.
     """
@@ -100,7 +100,7 @@ def _first(listed: Any) -> dict[str, Any]:
 
 
 def _older(logprobs: dict[str, Any]) -> dict[str, Any]:
-    """The first token in the form of OpenAI's older completions, in that of its chat."""
+    """Converts the first token from the form of OpenAI's older completions to that of its chat."""
     tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
     listed = [
         {"token": token, "logprob": value}
@@ -125,6 +125,6 @@ def _entry(entry: Any) -> tuple[str, float] | None:
 
 
 def begins_with(text: str, word: str) -> bool:
-    """Whether the first word of an answer is this one, quotation marks and asterisks aside."""
+    """Whether an answer's first word is this one, ignoring quotation marks and asterisks."""
     first = re.search(r"\w+", text)
     return first is not None and first[0].casefold() == word.casefold()

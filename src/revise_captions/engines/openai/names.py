@@ -1,4 +1,4 @@
-"""Which of a server's models a name means: by its id, an alias, or the last part of a path."""
+"""Finds the server's model that a name means: by id, alias, or the last part of a path."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class ServedModel:
     """A model of a server.
 
     Attributes:
-        id: What requests name.
-        name: What messages and signatures name: a path's last part, where the id is a path.
+        id: Used in requests.
+        name: Used in messages and signatures: the last part of the id if that is a path.
     """
 
     id: str
@@ -27,11 +27,11 @@ class ServedModel:
 def model_at(http: Http, asked: str) -> ServedModel:
     """The server's model of this name; "" means the only one.
 
-    A server that lists no models, as Azure's deployments, takes what it is asked for.
+    For a server that lists no models, such as Azure's deployments, the name is used as given.
 
     Raises:
-        UserError: There is no server, no such model, or several where none is named.
-        Refused: The server wants a key.
+        UserError: There is no server, no such model, or several when none is named.
+        Refused: The server requires a key.
     """
     listed = _listed(http, asked)
     names = [_base(entry["id"]) for entry in listed]
@@ -73,14 +73,14 @@ def _listed(http: Http, asked: str) -> list[Mapping[str, Any]]:
 
 
 def _names(entry: Mapping[str, Any]) -> Iterator[str]:
-    """What the server calls a model: its id, vLLM's `root`, llama.cpp's `aliases`."""
+    """The server's names for a model: its id, vLLM's `root`, llama.cpp's `aliases`."""
     aliases = entry.get("aliases")
     more = [entry.get("root"), entry.get("alias"), *(aliases if isinstance(aliases, list) else [])]
     yield from (name for name in (entry["id"], *more) if isinstance(name, str))
 
 
 def _base(name: str) -> str:
-    """The last part of a path; a name with one slash, as hubs have them, whole."""
+    """The last part of a path; a name with one slash, as on hubs, is kept whole."""
     path = PureWindowsPath(name) if "\\" in name else PurePosixPath(name)
     return path.name if path.is_absolute() or name.endswith(".gguf") else name
 
@@ -90,6 +90,6 @@ def _exact(name: str) -> str:
 
 
 def _loose(name: str) -> str:
-    """The last part, without the file's ending, in lower case."""
+    """The last part, without a file extension, in lower case."""
     last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
     return last.removesuffix(".gguf").casefold()

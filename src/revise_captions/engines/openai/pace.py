@@ -1,9 +1,9 @@
 """When a request may be sent to a server, and how many at once.
 
-The server's own limit is felt out: additive increase, multiplicative decrease. Each answer lets a
-little more be on their way (one more after a round of answers), each refusal for too many requests
-halves their number, once for those that were sent together. The user's limits are kept by spacing
-requests, by what they are expected to take.
+The server's own limit is probed by additive increase, multiplicative decrease: each answer raises
+the number of requests in flight a little (by one after a round of answers), and each refusal for
+too many requests halves it, once for all that were sent together. The user's limits are kept by
+spacing out requests according to their expected cost.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from revise_captions.errors import EngineDead
 
 logger = logging.getLogger(__name__)
 
-#: Seconds from which a pause is worth a line.
+#: Pauses of at least this many seconds are reported.
 NOTED = 1.0
 
 
 class Pace:
-    """Of one server, shared by threads.
+    """The pace of one server, shared by threads.
 
     Args:
-        most: Requests that may be on their way at once.
-        requests: Most requests a minute.
-        tokens: Most tokens a minute, of prompts and answers.
+        most: Most requests in flight.
+        requests: Most requests per minute.
+        tokens: Most tokens per minute, in prompts and answers.
     """
 
     def __init__(self, most: int, requests: int | None = None, tokens: int | None = None) -> None:
@@ -56,13 +56,13 @@ class Pace:
     def _wait(self) -> float:
         if self._on_way >= max(1, int(self.at_once)):
             return float("inf")
-        if self._of_token and not self._answers and self._on_way:  # the first says what they take
+        if self._of_token and not self._answers and self._on_way:  # the first answer shows the cost
             return float("inf")
         return max(self._free, self._not_before) - time.monotonic()
 
     def end(self, tokens: int | None) -> None:
-        """A request is over. `tokens`: of a usable answer, 0 where it tells none; None: there is
-        no answer."""
+        """A request is over. `tokens`: used by a usable answer, 0 if it does not say; None if there
+        is no answer."""
         with self._changed:
             self._on_way -= 1
             if tokens is not None:
@@ -74,7 +74,7 @@ class Pace:
             self._changed.notify_all()
 
     def refused(self, round_: int, seconds: float) -> None:
-        """The server wants fewer requests: nothing is sent for so long, then half as many."""
+        """The server wants fewer requests: sends none for `seconds`, then half as many at once."""
         with self._changed:
             until = time.monotonic() + seconds
             if round_ == self._round:
@@ -86,7 +86,7 @@ class Pace:
             self._changed.notify_all()
 
     def sleep(self, seconds: float) -> None:
-        """Waits before another try. Raises `EngineDead` where the run is over meanwhile."""
+        """Waits before another try. Raises `EngineDead` if the run ends meanwhile."""
         with self._changed:
             self._rest(seconds, lambda: False)
 
@@ -97,7 +97,7 @@ class Pace:
             raise EngineDead("the run is over")
 
     def stop(self) -> None:
-        """The run is over: who waits stops waiting."""
+        """The run is over: waiting threads stop waiting."""
         with self._changed:
             self._stops += 1
             self._changed.notify_all()

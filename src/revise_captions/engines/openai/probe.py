@@ -1,7 +1,7 @@
 """Connects to a server and finds out what it can do, before any data is sent.
 
-One small question asks for everything. What is refused (400, 422) is left out or lowered, and what
-was left out without having been named is then asked for again, alone.
+One small question asks for everything. What is refused (400, 422) is left out or lowered, and
+whatever was left out without being named in a refusal is then asked for again, alone.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ from revise_captions.io.decoding import LARGEST
 
 logger = logging.getLogger(__name__)
 
-#: Requests on their way at once, where nothing else is asked for.
+#: Default number of requests in flight.
 IN_FLIGHT = 16
 QUESTION = Prompt(
     (Template("Is the sky above the ground? Answer Yes or No: "), Data("sky")), "Answer briefly."
 )
 WORDS = ("Yes", "No")
-#: A question with many answers, and how often it is asked until two of them differ.
+#: A question with many possible answers, and how often to ask it until two of them differ.
 OPEN_QUESTION, DRAWS = Prompt((Template("Write a few words that come to your mind."),)), 8
-#: Sides in pixels of the images in questions: what every model's tower takes, and the largest that
-#: is ever sent; if that is refused, half of it, and so on.
+#: Sides, in pixels, of images in questions: one that every model's tower accepts, and the largest
+#: that is ever sent; if that is refused, half of it, and so on.
 SIDE, LARGEST_SIDE = 64, math.isqrt(LARGEST)
-#: Statuses of a refusal that is about a parameter, or about an image.
+#: Statuses of a refusal that concerns a parameter, or an image.
 _PARAMETERS, _IMAGES = (400, 422), (400, 404, 413, 415, 422)
-#: The same of servers that fail on what they do not know, on every try.
+#: The same from servers that fail on anything unknown, on every try.
 _FAILING = (500, 501)
 _OPTIONAL = ("system", "seed", "temperature", "thinking")
 
@@ -73,7 +73,7 @@ def settle(engine: OpenAIEngine, *, scores: bool, images: bool) -> Capabilities:
     Raises:
         Refused: It answers no question, however little is asked for.
         Unanswered: It does not answer.
-        ValueError: Its log-probabilities are none.
+        ValueError: Its log-probabilities are not valid ones.
     """
     can = Capabilities(scoring="none")
     if scores:
@@ -96,9 +96,9 @@ def _usable(engine: OpenAIEngine, can: Capabilities, listed: dict[str, float]) -
 
 
 def _granted(engine: OpenAIEngine, can: Capabilities) -> tuple[Capabilities, dict[str, float]]:
-    """The most of what is asked for that the server takes, and the log-probabilities that it gave.
+    """As much of what is asked for as the server accepts, and the log-probabilities that it gave.
 
-    Raises `Refused` or `Unanswered` where it takes nothing.
+    Raises `Refused` or `Unanswered` if it accepts nothing.
     """
     while True:
         try:
@@ -119,7 +119,7 @@ def _granted(engine: OpenAIEngine, can: Capabilities) -> tuple[Capabilities, dic
 
 
 def _built_up(engine: OpenAIEngine, wanted: Capabilities) -> tuple[Capabilities, dict[str, float]]:
-    """The same, one thing after another, as a refusal did not say what it is about."""
+    """The same, adding one thing at a time, for when a refusal does not say what it is about."""
     can = replace(wanted, scoring="none")
     for name in _OPTIONAL:
         can = with_option(can, name, False)
@@ -133,7 +133,7 @@ def _built_up(engine: OpenAIEngine, wanted: Capabilities) -> tuple[Capabilities,
             can = more
     way: Capabilities | None = replace(can, scoring=wanted.scoring, top=wanted.top)
     while way is not None and way != can:
-        found = None if way == wanted else _attempt(engine, way)  # that was refused already
+        found = None if way == wanted else _attempt(engine, way)  # already refused
         if found is not None:
             return way, found
         way = fewer_logprobs(way)
@@ -141,7 +141,7 @@ def _built_up(engine: OpenAIEngine, wanted: Capabilities) -> tuple[Capabilities,
 
 
 def _attempt(engine: OpenAIEngine, can: Capabilities) -> dict[str, float] | None:
-    """What the answer lists; None where the question is refused."""
+    """The log-probabilities in the answer; None if the question is refused."""
     try:
         return _ask(engine, can)
     except Refused as error:
@@ -155,7 +155,7 @@ def _attempt(engine: OpenAIEngine, can: Capabilities) -> dict[str, float] | None
 
 
 def _ask(engine: OpenAIEngine, can: Capabilities) -> dict[str, float]:
-    """What the question's answer lists; nothing where it does not."""
+    """The log-probabilities in the question's answer; empty if it lists none."""
     asking = engine.able(can)
     options = can.wanted()
     ids = engine.word_ids(WORDS) if can.scoring == "id" else None
@@ -169,7 +169,7 @@ def _ask(engine: OpenAIEngine, can: Capabilities) -> dict[str, float]:
 
 
 def _is_shown(engine: OpenAIEngine, can: Capabilities, side: int) -> bool:
-    """Whether a question with an image is answered. Servers refuse one in many ways."""
+    """Whether a question with an image is answered. Servers refuse images in many ways."""
     shown = replace(QUESTION, parts=(Picture(_picture(side)), *QUESTION.parts))
     try:
         engine.able(can).chat(shown, **{can.limit: 1})
@@ -178,7 +178,7 @@ def _is_shown(engine: OpenAIEngine, can: Capabilities, side: int) -> bool:
             raise
         logger.info("%s takes no image of side %d: %s", engine.http.base, side, error)
         return False
-    except Unanswered as error:  # llama.cpp's server says so with 500; some hang up on what is long
+    except Unanswered as error:  # llama.cpp's server gives 500; some hang up on long requests
         known = "image" in str(error).lower() if side == SIDE else error.status in (0, *_FAILING)
         if error.gone or not known:
             raise
@@ -188,20 +188,20 @@ def _is_shown(engine: OpenAIEngine, can: Capabilities, side: int) -> bool:
 
 
 def draws(engine: OpenAIEngine) -> bool:
-    """Whether answers at a temperature of 1 differ: some servers take one and do not heed it."""
+    """Whether answers at a temperature of 1 differ: some servers accept one but ignore it."""
     said = {engine.sampled(OPEN_QUESTION, 0)}
     return any(engine.sampled(OPEN_QUESTION, seed) not in said for seed in range(1, DRAWS))
 
 
 def _picture(side: int) -> Image.Image:
-    """Gray noise of 16 levels, which packs into about as many bytes as a photograph."""
+    """Gray noise of 16 levels, which compresses to about as many bytes as a photograph."""
     levels = bytes(range(120, 136)) * 16
     noise = random.Random(side).randbytes(3 * side * side).translate(levels)
     return Image.frombytes("RGB", (side, side), noise)
 
 
 def _most_pixels(engine: OpenAIEngine, can: Capabilities) -> int:
-    """Of the largest image that is answered, where one of `SIDE` is."""
+    """Pixels of the largest image that gets an answer, given that one of `SIDE` does."""
     side = LARGEST_SIDE
     while side > SIDE and not _is_shown(engine, can, side):
         side //= 2
@@ -225,7 +225,7 @@ def load_engine(spec: ModelSpec, use: EngineUse) -> OpenAIEngine:
 
 
 def _expect(model: str, *, alike: bool, images: bool | None) -> None:
-    """Refuses a model whose samples are all alike, or that takes no images, where it needs to."""
+    """Refuses a model whose samples are all alike, or that takes no images, if that matters."""
     if alike:
         raise UserError(
             f"{model} answers alike at a temperature of 1, so --samples has nothing to count",
@@ -244,7 +244,7 @@ def _server(url: str) -> str:
 
 
 def _refusal(url: str, variable: str, error: Refused) -> UserError:
-    """What to tell the user. `variable`: that of the key, but for LiteLLM, which has its own."""
+    """The error for the user. `variable`: the key's, except for LiteLLM, which has its own."""
     hint = ""
     if error.status in (401, 403):
         hint = f"set {variable} to its key"
@@ -271,17 +271,17 @@ def connect(
     """Connects to a model on a server and asks it what it can do.
 
     Args:
-        model: The model's name on the server; "" where it has one model only.
+        model: The model's name on the server; "" if it has only one model.
         url: For example `http://host:8000/v1`.
-        in_flight: Requests that wait for answers at the same time.
-        instead: What stands for log-probabilities that the server does not give.
+        in_flight: How many requests wait for answers at the same time.
+        instead: What replaces log-probabilities that the server does not give.
         scores: Whether it will be asked for log-probabilities.
         images: Whether it will be shown images.
         options: Key, headers, limits, prices.
         timeout: Seconds for one try.
 
     Raises:
-        UserError: The server does not answer, does not have the model, refuses, or takes no
+        UserError: The server does not answer, does not have the model, refuses, or does not accept
             images.
     """
     options.check()
@@ -290,7 +290,7 @@ def connect(
     spending = spending_of(options)
     http = Http(
         url,
-        key=None if url == LITELLM else os.environ.get(variable),  # it has variables of its own
+        key=None if url == LITELLM else os.environ.get(variable),  # it uses its own variables
         headers=options.headers,
         certificates=options.ca_bundle,
         pace=spending.pace(host, in_flight),

@@ -1,20 +1,20 @@
 """A model on a server that speaks OpenAI's protocol: vLLM, transformers, SGLang, llama.cpp, …
 
-Its answers, not its name, show what a server can do:
+A server's answers, not its name, show what it can do:
 
-    by id     vLLM returns the log-probabilities of the ids in `logprob_token_ids`, exactly; the
-              ids of the answer words come from its `/tokenize`
-    top       the answer lists the 20 likeliest tokens, or as many as the server gives; a word that
-              is not among them has less probability than the last one, and counts as having none
+    by id     vLLM returns the exact log-probabilities of the ids in `logprob_token_ids`; the ids of
+              the answer words come from its `/tokenize`
+    top       the answer lists the 20 likeliest tokens, or as many as the server gives; a word not
+              among them is less probable than the last one, and counts as having probability 0
     none      what the user chose: `samples`, the share of each word in that many sampled answers
               (the paper's way with closed models, section 4.1: five); a probability that the model
               states; a label, 0 or 1. Otherwise the sentence is `unscored: the engine gives no
               log-probabilities`
 
-An answer that lacks what the first one had is read in the next way down: nothing is guessed. A
-server that refuses connections, fails `DEAD_AFTER` prompts in a row, or no longer takes the key or
-knows the model, is dead. A prompt that it refuses (other 4xx), or fails on after all retries, or
-answers with what nothing can be made of, is `Failed`, and its neighbors are not.
+An answer that lacks what the first one had is read in the next weaker way: nothing is guessed. A
+server that refuses connections, fails `DEAD_AFTER` prompts in a row, or no longer accepts the key
+or knows the model, is dead. A prompt that it refuses (other 4xx), fails on after all retries, or
+answers unintelligibly is `Failed`, and its neighbors are not.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ from revise_captions.records import Unscored
 
 logger = logging.getLogger(__name__)
 
-#: Prompts in a row that may fail before the server counts as gone.
+#: How many prompts in a row may fail before the server counts as gone.
 DEAD_AFTER = 8
-#: Statuses that are about no prompt: the key is not valid, nothing is paid, the model is gone.
+#: Statuses that do not concern the prompt: invalid key, no credit left, the model is gone.
 _GONE = (401, 402, 404)
-#: Tokens of an answer of one word, enough for "**Yes**", and of a number.
+#: Token limits for an answer of one word (enough for "**Yes**"), and for a number.
 SAMPLE_TOKENS, STATED_TOKENS = 4, 8
-#: What is asked where a probability is to be stated, behind the question.
+#: Added after the question to ask for a stated probability.
 STATE = (
     " Do not answer with a word, but with the probability, in percent from 0 to 100, that the "
     "answer is {}. Write only the number."
@@ -71,10 +71,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Instead:
-    """What stands for log-probabilities where a server gives none: the user's choice.
+    """The user's choice of what replaces log-probabilities if a server gives none.
 
     Attributes:
-        samples: Sampled answers; 0: none.
+        samples: How many answers to sample; 0: none.
         without: What is asked for otherwise.
     """
 
@@ -83,7 +83,7 @@ class Instead:
 
     @property
     def said(self) -> str:
-        """As signatures name it."""
+        """The name used in signatures."""
         names = {"unscored": "none", "stated": "stated probability", "label": "hard labels"}
         return f"{self.samples} samples" if self.samples else names[self.without]
 
@@ -92,8 +92,8 @@ NOTHING = Instead()
 
 
 def id_options(ids: Sequence[Sequence[int]], limit: str) -> dict[str, Any]:
-    """Asks vLLM for the log-probabilities of these tokens and no others. `limit`: what the server
-    calls the most tokens of an answer."""
+    """Asks vLLM for the log-probabilities of exactly these tokens. `limit`: the server's parameter
+    for the most tokens of an answer."""
     return {
         "logprobs": True,
         limit: 1,
@@ -103,7 +103,7 @@ def id_options(ids: Sequence[Sequence[int]], limit: str) -> dict[str, Any]:
 
 
 class OpenAIEngine:
-    """Made by `probe.connect`. `in_flight`: requests that wait for answers at the same time."""
+    """Made by `probe.connect`. `in_flight`: how many requests wait for answers at the same time."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class OpenAIEngine:
         self._lock = threading.Lock()
 
     def able(self, can: Capabilities, settings: Mapping[str, str] | None = None) -> OpenAIEngine:
-        """The engine of a server that can do this."""
+        """The same engine for a server with these capabilities."""
         made = OpenAIEngine(
             *(self.http, self.model, self.settings if settings is None else settings),
             can=can,
@@ -200,7 +200,7 @@ class OpenAIEngine:
     ) -> list[Result | Failed]:
         """Asks all, `in_flight` at a time; answers come in the order asked.
 
-        `kind`: see `batches.kept`; its first word is for people.
+        `kind`: see `batches.kept`; its first word is shown to people.
         """
 
         def one(item: Asked) -> list[Result | Failed]:
@@ -227,7 +227,7 @@ class OpenAIEngine:
             if error.status in _GONE:
                 raise EngineDead(f"{self.http.base} takes no more: {error.detail}") from error
             with self._lock:
-                self._lost = 0  # a server that refuses is alive
+                self._lost = 0  # a server that refuses is still alive
                 first, self._refused = not self._refused, True
             level = logging.WARNING if first else logging.DEBUG
             logger.log(level, "%s refused a prompt: %s", self.http.base, error.detail)
@@ -242,7 +242,7 @@ class OpenAIEngine:
             return Failed(Unscored.ENGINE_ERROR, str(error))
         except (UserError, EngineDead, MemoryError):
             raise
-        except Exception as error:  # of this prompt's own text, or of the answer to it
+        except Exception as error:  # caused by this prompt's text, or by its answer
             logger.info("%s: no use for an answer: %s", self.http.base, described(error))
             return Failed(Unscored.ENGINE_ERROR, described(error))
         with self._lock:
@@ -326,7 +326,7 @@ class OpenAIEngine:
 
 
 def shares(said: Sequence[str], words: Sequence[str]) -> AnswerScores | Failed:
-    """The share of the answers that begin with each word."""
+    """The share of answers that begin with each word."""
     counts = [sum(messages.begins_with(text, word) for text in said) for word in words]
     if not any(counts):
         return Failed(Unscored.NO_ANSWER, f"no answer word in {said[0][:40]!r}")
@@ -334,7 +334,7 @@ def shares(said: Sequence[str], words: Sequence[str]) -> AnswerScores | Failed:
 
 
 def stated(text: str) -> AnswerScores | Failed:
-    """The two words' probabilities from that of the first, which an answer states in percent."""
+    """The two words' probabilities, from the first one's, stated in percent in an answer."""
     found = re.search(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)(?![\d.]*\d)", text)
     share = float(found[1]) / 100 if found else 2.0
     if share > 1:
@@ -343,7 +343,7 @@ def stated(text: str) -> AnswerScores | Failed:
 
 
 def by_id(listed: Mapping[str, float], ids: Sequence[Sequence[int]]) -> AnswerScores | None:
-    """The answer from `token_id:…` entries; None where one that was asked for is not there."""
+    """The answer from `token_id:…` entries; None if one that was asked for is missing."""
     masses = []
     for numbers in ids:
         if any(f"token_id:{number}" not in listed for number in numbers):
@@ -355,7 +355,7 @@ def by_id(listed: Mapping[str, float], ids: Sequence[Sequence[int]]) -> AnswerSc
 def by_text(listed: Mapping[str, float], words: Sequence[str]) -> AnswerScores | Failed:
     """The answer from the likeliest tokens' texts.
 
-    Where no word is among them, their share is not known, only that it is small: no answer.
+    If none of the words is among them, their share is known only to be small: no answer.
     """
     masses = [
         log_sum(value for token, value in listed.items() if is_spelling(token, word))

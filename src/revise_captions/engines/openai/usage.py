@@ -16,7 +16,7 @@ from revise_captions.errors import EngineDead
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was sent to servers and came back, as they counted it.
+    """What was sent to servers and came back, by their own count.
 
     Attributes:
         requests: Answers.
@@ -35,7 +35,7 @@ class Usage:
 
 
 def usage_of(answer: dict[str, Any]) -> tuple[Usage, bool]:
-    """The usage of an answer, from its member `usage`; and whether it tells of cached tokens."""
+    """The usage of an answer, from its member `usage`; and whether it reports cached tokens."""
     said = answer.get("usage")
     said = said if isinstance(said, dict) else {}
     details = said.get("prompt_tokens_details")
@@ -49,7 +49,7 @@ def _count(value: Any) -> int:
 
 
 class Spending:
-    """Adds up what the engines of a run use; any thread may.
+    """Adds up what the engines of a run use; any thread may call it.
 
     `options`: prices, and the most that may be spent.
     """
@@ -60,7 +60,7 @@ class Spending:
         self._paces: dict[str, Pace] = {}
 
     def pace(self, host: str, most: int) -> Pace:
-        """That of a host, which critic and reviser may share."""
+        """The pace of a host, which critic and reviser may share."""
         with self._lock:
             if host not in self._paces:
                 limits = self.options.requests_per_minute, self.options.tokens_per_minute
@@ -72,27 +72,27 @@ class Spending:
             self.total += used
 
     def check(self) -> None:
-        """Raises `EngineDead` where nothing more may be spent."""
+        """Raises `EngineDead` if nothing more may be spent."""
         cost, most = self.cost, self.options.max_cost
         if most is not None and cost is not None and cost >= most:
             raise EngineDead(f"--max-cost {most:g} is spent ({cost:.4g}): raise it to go on")
 
     @property
     def cost(self) -> float | None:
-        """By the prices; None without."""
+        """The cost by the given prices; None without prices."""
         return self.options.cost(self.total.tokens_in, self.total.tokens_out)
 
     def as_json(self) -> dict[str, int | float | None] | None:
-        """For the summary; None where no server was asked."""
+        """The figures for the summary; None if no server was asked."""
         return {**asdict(self.total), "cost": self.cost} if self.total.requests else None
 
     def line(self) -> str:
-        """`12,000 tokens in (40 % cached), 300 out, cost 0.31`; "" where no server was asked."""
+        """`12,000 tokens in (40 % cached), 300 out, cost 0.31`; "" if no server was asked."""
         return said(self.as_json())
 
 
 def said(usage: dict[str, Any] | None) -> str:
-    """What was used, in words, from `Spending.as_json`."""
+    """The usage in words, from `Spending.as_json`."""
     if usage is None:
         return ""
     cached = 100 * usage["cached"] / max(usage["tokens_in"], 1)
@@ -106,7 +106,7 @@ _SPENDING: ContextVar[Spending | None] = ContextVar("spending", default=None)
 
 @contextmanager
 def counted(options: ServerOptions) -> Iterator[Spending]:
-    """Has the engines that are loaded here add up what they use, until the end."""
+    """A context in which loaded engines add up what they use."""
     spending = Spending(options)
     token = _SPENDING.set(spending)
     try:
@@ -116,5 +116,5 @@ def counted(options: ServerOptions) -> Iterator[Spending]:
 
 
 def spending_of(options: ServerOptions) -> Spending:
-    """Where an engine that is loaded now adds what it uses: to its run's, or to its own."""
+    """Where an engine loaded now adds what it uses: its run's spending, or its own."""
     return _SPENDING.get() or Spending(options)

@@ -1,4 +1,4 @@
-"""What a model calls the argument for the keys and values that it has computed before."""
+"""The name of a model's argument for previously computed keys and values."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 
 def with_cache(model: Any, cache: Any) -> dict[str, Any]:
-    """The arguments that hand a cache to a model of transformers.
+    """The arguments that pass a cache to a transformers model.
 
-    Versions before 5.24 know `past_key_values` only; later ones call it `cache`, and warn of the
-    old name at each call.
+    Versions before 5.24 only know `past_key_values`; later ones call it `cache`, and warn about
+    the old name at each call.
 
     Args:
-        model: Its `forward` decides.
-        cache: Of transformers; None: nothing is kept.
+        model: The name is taken from its `forward`.
+        cache: A transformers cache; None: nothing is kept.
     """
     known = inspect.signature(model.forward).parameters
     name = "cache" if "cache" in known else "past_key_values"

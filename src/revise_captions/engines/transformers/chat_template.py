@@ -1,7 +1,7 @@
-"""A prompt rendered in a model's chat format, its untrusted parts still apart.
+"""A prompt rendered in a model's chat format, with its untrusted parts kept separate.
 
-The template is rendered around placeholders, never around data, and the text is cut at them
-afterwards: nothing in the data can change how a turn is rendered.
+The template is rendered around placeholders, never around data, and the text is then split at the
+placeholders: nothing in the data can change how a turn is rendered.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Render = Callable[[list[dict[str, Any]]], str]
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """Text of the chat format in pieces. `head`: up to where `Prompt.shared` ends, pictures and
-    all; `tail`: the rest, template and data in turn.
+    """Text of the chat format in pieces. `head`: up to the end of `Prompt.shared`, including
+    pictures; `tail`: the rest, template and data in order.
     """
 
     head: str
@@ -32,7 +32,7 @@ class Rendered:
 class ChatFormat:
     """One model's chat template. `pictures`: whether its turns are lists that may hold images.
 
-    `render`: messages to text, the assistant's turn opened. Shapes of prompts are rendered once.
+    `render`: messages to text, with the assistant turn opened. Each prompt shape is rendered once.
     """
 
     def __init__(self, render: Render, name: str, *, pictures: bool) -> None:
@@ -40,13 +40,13 @@ class ChatFormat:
         self._shapes: dict[tuple[object, ...], str] = {}
 
     def rendered(self, prompt: Prompt) -> Rendered:
-        """Raises UserError where the template loses a part of the prompt."""
+        """The rendered prompt. Raises UserError if the template loses a part of it."""
         shape = (
             prompt.system,
             *(p.text if isinstance(p, Template) else type(p) for p in prompt.parts),
         )
         if shape not in self._shapes:
-            if len(self._shapes) > 256:  # templates are few; this is for callers that vary them
+            if len(self._shapes) > 256:  # templates are few, but a caller might vary them
                 self._shapes.clear()
             self._shapes[shape] = self._checked(prompt)
         pieces = _HOLE.split(self._shapes[shape])
@@ -62,7 +62,7 @@ class ChatFormat:
         return Rendered("".join(head), tuple(part for part in tail if part.text))
 
     def _checked(self, prompt: Prompt) -> str:
-        """The turn with a numbered hole for every text part, in order."""
+        """The turn with a numbered placeholder for every text part, in order."""
         from jinja2 import TemplateError
 
         try:
@@ -77,7 +77,7 @@ class ChatFormat:
         return text
 
     def _messages(self, prompt: Prompt, system: str, before: str = "") -> list[dict[str, Any]]:
-        """`before`: the instruction for templates without a system's turn."""
+        """`before`: the instruction for templates without a system turn."""
         content: list[dict[str, str]] = []
         text = f"{before}\n\n" if before else ""
         for index, part in enumerate(prompt.parts):
@@ -98,12 +98,12 @@ class ChatFormat:
 
 
 def added_tokens(vocabulary: Sequence[str]) -> re.Pattern[str]:
-    """Finds what a tokenizer would take for one of its added tokens (special or not)."""
+    """Matches what a tokenizer would take for one of its added tokens (special or not)."""
     tokens = sorted((t for t in vocabulary if len(t) > 1 and not t.isspace()), key=len)
     return re.compile("|".join(map(re.escape, reversed(tokens))) or r"(?!)")
 
 
 def is_safe(parts: Sequence[Template | Data], added: re.Pattern[str]) -> bool:
-    """Whether the parts, joined, hold no added token that the template's own text does not hold."""
+    """Whether the joined parts contain no added tokens but those in the template's own text."""
     whole = len(added.findall("".join(part.text for part in parts)))
     return whole == sum(len(added.findall(p.text)) for p in parts if isinstance(p, Template))

@@ -2,9 +2,9 @@
 
 Answers are scored in one forward pass per batch, which computes only the logits after each prompt's
 last token. Prompts of similar length share a batch, padded at the end, where causal attention never
-looks: a prompt's positions and its answer are those it has alone. A batch that fails, for lack of
-memory or another reason, is cut in two and tried again, down to single prompts; what fails alone is
-`Failed`, and its neighbors are not.
+looks, so a prompt's positions and answer are the same as when alone. A batch that fails, for lack
+of memory or another reason, is halved and retried, down to single prompts; a prompt that fails
+alone is `Failed`, and its neighbors are not.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 #: Implementations of attention that take a mask for each pair of tokens.
 MASKED = ("sdpa", "eager")
-#: By dtype, how much log-probabilities differ by the order of sums alone.
+#: By dtype, how much log-probabilities may differ due to the order of summation alone.
 ROUNDING = {"torch.float32": 1e-3}
 
 
@@ -68,7 +68,7 @@ class TransformersEngine:
         self.longest = int(getattr(text, "max_position_embeddings", 0) or 1 << 20)
         self._words: dict[tuple[str, ...], list[list[int]]] = {}
         self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
-        #: Whether prompts that begin alike are computed as one tree (`share_trunks`).
+        #: Whether prompts with a common beginning are computed as one tree (`share_trunks`).
         self.shares = False
 
     def answer_logprobs(
@@ -84,14 +84,14 @@ class TransformersEngine:
         return self._each(rows, 1, lambda rows: self._score(rows, ids), f"judging {asked}")
 
     def share_trunks(self, trial: Sequence[Prompt], words: Sequence[str]) -> bool:
-        """Computes prompts that begin alike as trees from now on, if that gives the same answers.
+        """Computes prompts with a common beginning as trees from now on, if answers stay the same.
 
         Args:
             trial: Prompts about one picture.
-            words: Words that they are asked for.
+            words: The answer words to score.
 
         Returns:
-            Whether it does; an architecture with attention of its own may not.
+            Whether they do; with an unusual attention they may not.
         """
         self.shares = False
         if str(getattr(self.model.config, "_attn_implementation", "")) not in MASKED:
@@ -105,7 +105,7 @@ class TransformersEngine:
     def generate(
         self, prompts: Sequence[Prompt], max_tokens: int, sampling: Sampling | None = None
     ) -> list[Completion | Failed]:
-        """See `protocol.Engine`. A batch draws from one generator: its seed is the call's."""
+        """See `protocol.Engine`. A batch samples from one generator, with the call's seed."""
         import torch
 
         rows = self._encoded(prompts)
@@ -131,9 +131,9 @@ class TransformersEngine:
         run: Callable[[Sequence[EncodedPrompt]], list[Result]],
         kind: str,
     ) -> list[Result | Failed]:
-        """Runs prompts in batches of like length, longest first; answers in the order asked.
+        """Runs prompts in batches of similar length, longest first; answers in the order asked.
 
-        `kind`: see `batches.kept`; its first word is for people.
+        `kind`: see `batches.kept`; its first word is shown to people.
         """
         results: list[Result | Failed] = [
             Failed(Unscored.TOO_LONG, f"over the model's {self.longest:,} tokens") for _ in rows
@@ -188,7 +188,7 @@ class TransformersEngine:
     def _guarded(
         self, rows: Sequence[EncodedPrompt], run: Callable[[Sequence[EncodedPrompt]], list[Result]]
     ) -> list[Result | Failed]:
-        """The batch, or its two halves where it fails. The order, and so each prompt's
+        """Runs the batch, or its two halves if it fails. The order, and hence each prompt's
         neighbors in length, stays.
         """
         import torch
@@ -209,7 +209,7 @@ class TransformersEngine:
         return self._guarded(rows[:middle], run) + self._guarded(rows[middle:], run)
 
     def _placed(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Inputs on the model's device, numbers in its precision."""
+        """Inputs on the model's device, floats in its precision."""
         device, dtype = self.model.device, self.model.dtype
         return {
             name: self._placed(value)
@@ -221,8 +221,8 @@ class TransformersEngine:
         }
 
     def _trees(self, rows: Sequence[EncodedPrompt]) -> tuple[list[TokenTree], torch.Tensor]:
-        """Trees of the rows, and for each row its number among all leaves; no tree where no two
-        rows begin alike.
+        """Trees of the rows, and each row's index among all leaves; no trees if no two rows have a
+        common beginning.
         """
         import torch
 
@@ -259,7 +259,7 @@ class TransformersEngine:
     def _score_given(self, rows: Sequence[EncodedPrompt]) -> list[tuple[float, ...]]:
         import torch
 
-        # the logits that predict a token stand one place before it
+        # the logits that predict a token are one place before it
         answers = [min(row.answer, len(row) - 1) for row in rows]  # nothing predicts the first
         starts = [len(row) - answer - 1 for row, answer in zip(rows, answers, strict=True)]
         kept = torch.arange(min(starts), max(map(len, rows)))
@@ -282,7 +282,7 @@ class TransformersEngine:
         import transformers
 
         trees, back = self._trees(rows)
-        if trees and not drawn:  # equal prompts have samples of their own
+        if trees and not drawn:  # equal prompts get separate samples
             inputs = self._placed(tree_inputs(self.model, trees, self.pad))
             new = decode(self.model, trees, inputs, pad=self.pad, ends=self.ends, limit=limit)
             return [self._written(new[k]) for k in back.tolist()]
@@ -309,7 +309,7 @@ class TransformersEngine:
 def _equal(
     ones: Sequence[AnswerScores | Failed], others: Sequence[AnswerScores | Failed], limit: float
 ) -> bool:
-    """Whether all are answered, with log-probabilities at most `limit` apart."""
+    """Whether all are answered, with log-probabilities differing by at most `limit`."""
     return all(
         isinstance(one, AnswerScores)
         and isinstance(other, AnswerScores)

@@ -1,9 +1,9 @@
 """Prompts as inputs of a transformers model: token ids, and its processor's image tensors.
 
 A prompt is encoded in two parts. Its head, which ends after the last picture and between two
-words, goes through the model's own processor, once per picture. Its tail is text. If it holds
+words, goes through the model's own processor, once per picture. Its tail is text. If that holds
 nothing that looks like a token of the chat format, it is encoded whole; otherwise piece by piece,
-data with special tokens off and cut inside whatever looks like an added token. When a model is
+data with special tokens off and split inside whatever looks like an added token. When a model is
 loaded, `PromptEncoder.check` verifies that the parts give the same ids as the whole.
 """
 
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EncodedPrompt:
-    """One prompt, encoded. `kinds`: per-token inputs next to the ids, as long as they are (which
-    tokens are an image's); `pictures`: all other inputs, the first dimension running over images;
-    `answer`: so many last ids are an answer that is given.
+    """One prompt, encoded. `kinds`: per-token inputs of the same length as the ids (which tokens
+    are an image's); `pictures`: all other inputs, their first dimension running over images;
+    `answer`: how many of the last ids are a given answer.
     """
 
     ids: list[int]
@@ -62,7 +62,7 @@ class PromptEncoder:
     """Prompts to rows, for one model. `processor` None: a language model without pictures.
 
     With `plain`, such a model needs no chat format: an answer then follows the prompt's text after
-    a space, and where there is no text, all of the row counts as the answer (`ScoresAnswers`).
+    a space, and if there is no text, the whole row counts as the answer (`ScoresAnswers`).
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class PromptEncoder:
         self._bos = str(bos) if bos else None
 
     def _render(self, messages: list[dict[str, Any]]) -> str:
-        """As text, the assistant's turn opened, thinking off where that is an option."""
+        """Messages as text, with the assistant turn opened, and thinking off if possible."""
         if not self.chats:
             return "\n\n".join(message["content"] for message in messages)
         known = "enable_thinking" in str(self._speaker.chat_template)
@@ -97,9 +97,9 @@ class PromptEncoder:
     def rows(
         self, prompts: Sequence[Prompt], answers: Sequence[str] | None = None
     ) -> list[EncodedPrompt]:
-        """One row per prompt, with its answer, which is untrusted, where answers are given.
+        """One row per prompt, with its untrusted answer if answers are given.
 
-        Heads that are the same (the same image objects) are made once.
+        Equal heads (with the same image objects) are made once.
         """
         heads: dict[tuple[object, ...], EncodedPrompt] = {}
         rows = []
@@ -121,14 +121,14 @@ class PromptEncoder:
         return rows
 
     def unexpanded(self, prompt: Prompt) -> list[int]:
-        """Ids with one placeholder for each picture, for an engine that puts pictures in itself."""
+        """Ids with one placeholder per picture, for an engine that inserts pictures itself."""
         rendered = self.format.rendered(prompt)
         if self.processor is None:
             return self._text_only(rendered)
         return [*self._ids(rendered.head), *self._tail(rendered.tail)]
 
     def check(self) -> None:
-        """Raises UserError if a prompt in parts has other ids than the same prompt whole."""
+        """Raises UserError if a prompt encoded in parts has other ids than the whole prompt."""
         if self.processor is None:
             return
         parts = (
@@ -148,13 +148,13 @@ class PromptEncoder:
             )
 
     def trial(self) -> Prompt:
-        """A question about a gray square, or about nothing, to find out whether a model answers."""
+        """A question about a gray square, or about no image, to test whether a model answers."""
         seen = (Picture(_gray()),) if self.processor is not None else ()
         question = (Template("Is this"), Template(" it: "), Data("grey?"))
         return Prompt((*seen, *question), shared=2 if seen else 0)
 
     def trials(self) -> list[Prompt]:
-        """Questions about a gray square that begin alike, as those about a caption's sentences."""
+        """Questions about a gray square with a common beginning, like those about a caption."""
         picture, parts = Picture(_gray()), (Template("Is this"), Template(" a text: "))
         said = "One thing is on the left. ", "Two more stand there. ", "It is gray."
         return [
@@ -165,7 +165,7 @@ class PromptEncoder:
     def _text_only(self, rendered: Rendered) -> list[int]:
         parts = (Template(rendered.head), *rendered.tail)
         start = "" if self._bos is None or rendered.head.startswith(self._bos) else self._bos
-        # a tokenizer that would add its own first token adds it to text that does not have it yet
+        # add the tokenizer's own first token to text that does not have it yet
         if start and self.tokenizer("")["input_ids"][:1] != [self.tokenizer.bos_token_id]:
             start = ""
         return self._tail((Template(start), *parts))
@@ -182,13 +182,13 @@ class PromptEncoder:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def plain(self, text: str) -> list[int]:
-        """Ids of untrusted text: none of them is an added token's."""
+        """Ids of untrusted text, never of an added token."""
         return plain_ids(self.tokenizer, self._added, text)
 
     def _processed(self, text: str, pictures: Sequence[Image]) -> EncodedPrompt:
-        """Text with its pictures through the model's processor, without any padding."""
+        """Passes text with its pictures through the model's processor, without padding."""
         assert self.processor is not None
-        # as transformers' own `apply_chat_template` does: no second <bos>
+        # no second <bos>, as in transformers' own `apply_chat_template`
         extra = {"add_special_tokens": False} if self._bos and text.startswith(self._bos) else {}
         images = {"images": [list(pictures)]} if pictures else {}
         found = dict(self.processor(text=[encodable(text)], return_tensors="pt", **images, **extra))
@@ -236,7 +236,7 @@ def load_prompt_encoder(
 
 
 def try_out(engine: Engine, encoder: PromptEncoder, *, scores: bool) -> None:
-    """Asks one question, before any data is read. Raises UserError if there is no answer."""
+    """Asks one question before any data is read. Raises UserError if there is no answer."""
     asked = [encoder.trial()]
     answer: AnswerScores | Completion | Failed = (
         engine.answer_logprobs(asked, ("Yes", "No"))[0] if scores else engine.generate(asked, 1)[0]
@@ -251,7 +251,7 @@ def try_out(engine: Engine, encoder: PromptEncoder, *, scores: bool) -> None:
 def collate(rows: Sequence[EncodedPrompt], pad: int, *, left: bool) -> dict[str, torch.Tensor]:
     """Inputs of a batch: ids, mask and kinds of shape (rows, longest), pictures stacked.
 
-    Pictures of different sizes are filled up with zeros, which is how the processors pad, too.
+    Pictures of different sizes are padded with zeros, as the processors do.
     """
     import torch
 
@@ -274,7 +274,7 @@ def collate(rows: Sequence[EncodedPrompt], pad: int, *, left: bool) -> dict[str,
 
 
 def stacked(parts: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Joined along the first dimension, the others filled up to the largest with zeros."""
+    """Concatenates along the first dimension, padding the others with zeros to the largest."""
     import torch
 
     inner = [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]

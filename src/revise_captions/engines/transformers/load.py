@@ -1,4 +1,4 @@
-"""Loads a model of transformers' as an engine, and asks it one question."""
+"""Loads a transformers model as an engine, and asks it one question."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from revise_captions.pretrained import load_weights
 
 logger = logging.getLogger(__name__)
 
-#: Prompts at a time, where nothing else is asked for.
+#: Default batch size, in prompts.
 PROMPTS = 16
 
 
 def load_engine(spec: ModelSpec, use: EngineUse, *, quantization: Any = None) -> TransformersEngine:
-    """A model in this process, by transformers; it is loaded, and asked one question.
+    """A model in this process, run by transformers and tried with one question.
 
     Args:
         spec: A folder or a hub id; `auto` as dtype is float32 on a CPU, else bfloat16.
         use: What it is loaded for.
-        quantization: transformers' settings for weights in few bits.
+        quantization: transformers' settings for quantized weights.
 
     Raises:
         UserError: The model cannot be loaded, or does not answer.

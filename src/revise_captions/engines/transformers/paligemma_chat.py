@@ -1,10 +1,10 @@
 """PaliGemma as a chat model, for engines and trainers that know no other kind.
 
-PaliGemma has no chat template, its processor refuses text without images, and its attention depends
-on `token_type_ids`, which say where the prompt ends. TRL's GRPO trainer appends an answer to them
-with the prompt's value: every token of the answer then attends to those after it, and the answer's
-log-probability says nothing. So the processor here gives none, and the model finds out for itself,
-from the token ids, where its bidirectional block ends.
+PaliGemma has no chat template, its processor refuses text without images, and its attention
+depends on `token_type_ids`, which say where the prompt ends. TRL's GRPO trainer extends them over
+the answer with the prompt's value: every token of the answer then attends to those after it, which
+makes the answer's log-probability meaningless. So this processor gives none, and the model
+determines from the token ids where its bidirectional block ends.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import torch
 
 MODEL_TYPE = "paligemma"
-#: The configuration's name for what attends in both directions: `prefix` (image and prompt, as
-#: published), `image-prefix` (the image alone) or `causal` (nothing).
+#: The configuration's key for what attends in both directions: `prefix` (image and prompt, as
+#: published), `image-prefix` (only the image) or `causal` (nothing).
 ATTENTION_MODE = "attention_mode"
 TEMPLATE = (
     "{%- for message in messages -%}"
@@ -43,8 +43,8 @@ def _processor_class() -> Any:
     import transformers
     from transformers import BatchFeature
 
-    class PaliGemmaProcessor(transformers.PaliGemmaProcessor):  # its name is saved with it
-        """Takes text that `TEMPLATE` has rendered, with images or without."""
+    class PaliGemmaProcessor(transformers.PaliGemmaProcessor):  # saved under this name
+        """Takes text rendered by `TEMPLATE`, with images or without."""
 
         def __call__(self, images: Any = None, text: Any = None, **kwargs: Any) -> BatchFeature:
             if images is None:
@@ -77,7 +77,7 @@ def load_processor(folder: Path, *, name: str = "") -> Any:
 
 
 def find_prefix(model: Any, tokenizer: Any) -> None:
-    """Has a PaliGemma compute which tokens attend in both directions, where no caller says so.
+    """Makes a PaliGemma compute which tokens attend in both directions, if the caller does not say.
 
     The hook is on the inner model, which every caller runs: generation, trainers, PEFT's wrapper.
 
@@ -99,7 +99,7 @@ def find_prefix(model: Any, tokenizer: Any) -> None:
 
 
 def token_types(ids: torch.Tensor, mode: str, image: int, newline: int) -> torch.Tensor:
-    """0 where a token belongs to the bidirectional block, else 1.
+    """0 if a token belongs to the bidirectional block, else 1.
 
     Args:
         ids: (rows, length).

@@ -1,10 +1,10 @@
-"""Prompts that begin alike, as one tree of tokens: what they share is computed once.
+"""Prompts with a common beginning as one tree of tokens, which computes what they share once.
 
 The sentences of a caption are asked about with the same image and a growing context. A causal model
-gives a token the same hidden state whatever comes after it, so these prompts can stand in one
-sequence: every token once, each seeing only the tokens before it in its own prompt, at the position
-it has there. Tokens are compared, not text: where the tokenizer joins the end of a context with
-what follows it, the prompts part a token earlier and no answer changes.
+gives a token the same hidden state whatever comes after it, so these prompts can share a sequence:
+it has every token once, each seeing only the tokens before it in its own prompt, at the position it
+has there. Tokens are compared, not text: if the tokenizer merges the end of a context with what
+follows, the prompts diverge a token earlier and no answer changes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import torch
 
-#: Tokens of a tree: its attention mask is square in them.
+#: Most tokens of a tree: its attention mask grows with their square.
 LARGEST = 4096
 #: Model types in which an image's tokens attend to each other in both directions.
 BOTH_WAYS = frozenset({"gemma3"})
@@ -29,14 +29,14 @@ BOTH_WAYS = frozenset({"gemma3"})
 
 @dataclass(frozen=True, slots=True)
 class TokenTree:
-    """Prompts as a tree; a token's index is above its parent's.
+    """Prompts as a tree; a token's index is higher than its parent's.
 
     Attributes:
-        ids: One token id for each node.
-        parents: The node before it, -1 for the first.
-        leaves: For each prompt the node of its last token.
-        kinds: Per-token inputs, one value for each node.
-        first: One of the prompts, whose pictures are those of all.
+        ids: One token id per node.
+        parents: The preceding node, -1 for the first.
+        leaves: For each prompt, the node of its last token.
+        kinds: Per-token inputs, one value per node.
+        first: One of the prompts, which all have the same pictures.
     """
 
     ids: list[int]
@@ -49,7 +49,7 @@ class TokenTree:
         return len(self.ids)
 
     def depths(self) -> list[int]:
-        """How many tokens stand before each node in its prompt."""
+        """How many tokens precede each node in its prompt."""
         depths: list[int] = []
         for parent in self.parents:
             depths.append(depths[parent] + 1 if parent >= 0 else 0)
@@ -72,7 +72,7 @@ class TokenTree:
             both_ways: Whether tokens of one image attend to each other in both directions.
 
         Returns:
-            Of shape (nodes, nodes); the row looks at the column.
+            Shape (nodes, nodes); the row attends to the column.
         """
         import numpy as np
 
@@ -87,8 +87,8 @@ class TokenTree:
         return seen
 
     def within(self, window: int | None, *, both_ways: bool) -> npt.NDArray[np.bool_]:
-        """Which nodes are less than `window` tokens apart, or in one image if these see each other
-        both ways; of shape (nodes, nodes), and all true without a window.
+        """Which nodes are less than `window` tokens apart, or in one image if `both_ways`; of shape
+        (nodes, nodes), and all true without a window.
         """
         import numpy as np
 
@@ -102,7 +102,7 @@ class TokenTree:
     def spread(self, positions: torch.Tensor) -> torch.Tensor:
         """Positions of all nodes from those of the first prompt's tokens, of shape (axes, tokens).
 
-        Prompts part behind their pictures, in text, where every axis goes up by one a token.
+        Prompts diverge after their pictures, in text, where every axis rises by one per token.
         """
         import torch
 
@@ -115,7 +115,7 @@ class TokenTree:
         return spread
 
     def _images(self) -> Iterable[tuple[int, int]]:
-        """Runs of image tokens, half open. They are in the part that all prompts share."""
+        """Half-open runs of image tokens. They are in the part that all prompts share."""
         kinds = self.kinds.get("token_type_ids", [])
         start = None
         for node, kind in enumerate([*kinds, 0]):
@@ -149,9 +149,9 @@ def grow(rows: Sequence[EncodedPrompt]) -> TokenTree:
 
 
 def groups(rows: Sequence[EncodedPrompt]) -> list[list[int]]:
-    """Indices of the rows of each tree: the same pictures, and at most `LARGEST` tokens.
+    """The indices of each tree's rows, with the same pictures and at most `LARGEST` tokens.
 
-    A row without pictures stands alone.
+    A row without pictures is on its own.
     """
     by_pictures: dict[int, list[int]] = {}
     for index, row in enumerate(rows):
@@ -170,17 +170,17 @@ def groups(rows: Sequence[EncodedPrompt]) -> list[list[int]]:
 
 
 def common(one: Sequence[int], two: Sequence[int]) -> int:
-    """How many tokens two prompts share at their beginnings."""
+    """How many tokens two prompts share at the beginning."""
     pairs = enumerate(zip(one, two, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(two)))
 
 
 def tree_inputs(model: Any, trees: Sequence[TokenTree], pad: int) -> dict[str, Any]:
-    """Inputs of a batch of trees, one a row, for a model of transformers.
+    """Inputs of a batch of trees, one per row, for a transformers model.
 
     Returns:
-        What `collate` gives for prompts, but with an additive attention mask of shape (trees, 1,
-        width, width), one for each type of layer where the model has several, and positions.
+        As `collate` gives for prompts, but with an additive attention mask of shape (trees, 1,
+        width, width), one per type of layer if the model has several, and positions.
     """
     import numpy as np
     import torch
@@ -197,7 +197,7 @@ def tree_inputs(model: Any, trees: Sequence[TokenTree], pad: int) -> dict[str, A
         inputs[name] = torch.zeros((len(trees), width), dtype=torch.long)
     for k, tree in enumerate(trees):
         size = len(tree)
-        full[k] = near[k] = np.eye(width, dtype=np.bool_)  # padding has to see something
+        full[k] = near[k] = np.eye(width, dtype=np.bool_)  # padding has to attend to something
         full[k, :size, :size] = tree.visible(both_ways=both_ways)
         near[k, :size, :size] = full[k, :size, :size] & tree.within(window, both_ways=both_ways)
         inputs["input_ids"][k, :size] = torch.tensor(tree.ids)

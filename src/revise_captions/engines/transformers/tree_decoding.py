@@ -1,5 +1,5 @@
-"""Greedy answers to prompts that begin alike: a tree of tokens is computed once, then each prompt
-continues from its own part of the cached keys and values.
+"""Greedy answers to prompts with a common beginning: a tree of tokens is computed once, then each
+prompt continues from its own part of the cached keys and values.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ def decode(
     """Continues every prompt of every tree.
 
     Args:
-        model: A causal model of transformers.
-        trees: Prompts.
-        inputs: What `tree_inputs` made of them, on the model's device.
-        pad: Id that fills answers which have ended.
+        model: A causal transformers model.
+        trees: The prompts.
+        inputs: From `tree_inputs`, on the model's device.
+        pad: Id that fills answers that have ended.
         ends: Ids that end an answer.
         limit: Most new tokens.
 
     Returns:
-        New ids of each prompt, tree by tree, filled with `pad` behind the end.
+        New ids of each prompt, tree by tree, padded with `pad` after the end.
     """
     import torch
     from transformers import DynamicCache
 
     device = model.device
-    cache = DynamicCache()  # of full layers: a sliding one would keep the last branch only
+    cache = DynamicCache()  # of full layers: a sliding one would keep only the last branch
     output = model(**inputs, **with_cache(model, cache))
     which = torch.tensor([t for t, tree in enumerate(trees) for _ in tree.leaves], device=device)
     leaves = torch.tensor([leaf for tree in trees for leaf in tree.leaves], device=device)

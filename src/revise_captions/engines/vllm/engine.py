@@ -2,7 +2,7 @@
 
 Prompts are token ids, so that data stays data; each picture is one placeholder that vLLM expands.
 Answer words are requested by id (`logprob_token_ids`), so their log-probabilities are exact even if
-they are far from the top. A caption's prompts follow one another and share a prefix, which vLLM's
+they are far from the top. A caption's prompts are consecutive and share a prefix, which vLLM's
 prefix cache computes once; `vllm.counts` says how much that saved.
 """
 
@@ -105,7 +105,7 @@ class VllmEngine:
             ]
 
         numbered = [(prompt, number) for number, prompt in enumerate(prompts)]
-        # what is drawn has a seed of its own, so it may be kept, too
+        # samples have their own seed, so they may be kept too
         kind = f"writing {max_tokens} {sampling} {schema}"
         return in_batches(self.encoder.name, kind, numbered, TOGETHER, ask)
 
@@ -125,7 +125,7 @@ def _answer(output: Any, ids: Sequence[Sequence[int]]) -> AnswerScores | Failed:
 
 
 def load_engine(spec: ModelSpec, use: EngineUse, **options: Any) -> VllmEngine:
-    """A model in this process, by vLLM; it is loaded, and asked one question.
+    """A model in this process, run by vLLM and tried with one question.
 
     Args:
         spec: A folder or a hub id; `auto` as dtype is the checkpoint's own.
@@ -133,7 +133,7 @@ def load_engine(spec: ModelSpec, use: EngineUse, **options: Any) -> VllmEngine:
         options: Passed to `vllm.LLM`.
 
     Raises:
-        UserError: The model cannot be loaded, does not answer, or would be computed wrongly.
+        UserError: The model cannot be loaded, does not answer, or vLLM would compute it wrongly.
     """
     find_vllm()
     name, trusted, dtype = spec.name, spec.placement.trust_remote_code, spec.placement.dtype
@@ -153,8 +153,8 @@ def load_engine(spec: ModelSpec, use: EngineUse, **options: Any) -> VllmEngine:
 
 
 def expect_whole_images(name: str, device: str) -> None:
-    """Raises UserError where vLLM would compute a model whose images attend to themselves in both
-    directions (Gemma 3) causally: it does so on a CPU, without a word."""
+    """Raises UserError if vLLM would silently compute a model whose images attend to themselves in
+    both directions (Gemma 3) causally, as it does on a CPU."""
     if device == "cpu":
         raise UserError(
             f"vLLM on a CPU does not let an image attend to itself as {name} does, so its answers "

@@ -1,7 +1,7 @@
 """vLLM itself: starting it, asking it, and counting what its prefix cache saved.
 
 Requests are token ids and pictures, so that data stays data. A request that vLLM refuses costs only
-its own answer: the batch is halved until it is alone.
+its own answer: the batch is halved until that request is alone.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 logger = logging.getLogger(__name__)
-#: Prompts that vLLM gets in one call: many times what it computes in a step, and what an interrupt
-#: costs.
+#: Prompts per call to vLLM: many times what it computes in a step; an interrupt loses this many.
 TOGETHER = 128
 
 
 @dataclass(frozen=True, slots=True)
 class VllmRequest:
-    """A prompt as vLLM takes it: it puts the pictures' tokens into `ids` itself."""
+    """A prompt for vLLM, which inserts the pictures' tokens into `ids` itself."""
 
     ids: Sequence[int]
     pictures: Sequence[Image] = ()
@@ -42,8 +41,8 @@ class VllmRequest:
 class CacheCounts:
     """`cached` of `tokens` prompt tokens came from the prefix cache.
 
-    `best` is what a cache without limits would have saved within each call: of each prompt the
-    whole blocks with which an earlier prompt about the same pictures begins, too.
+    `best` is what an unlimited cache would have saved within each call: each prompt's whole leading
+    blocks that an earlier prompt about the same pictures also begins with.
     """
 
     cached: int = 0
@@ -51,14 +50,14 @@ class CacheCounts:
     best: int = 0
 
     def add(self, outputs: Sequence[Any], pictures: Sequence[object], block: int) -> None:
-        """Counts a batch: vLLM's outputs, and what tells each prompt's pictures apart."""
+        """Counts a batch: vLLM's outputs, and what identifies each prompt's pictures."""
         known: set[int] = set()
         for output, seen in zip(outputs, pictures, strict=True):
             ids = output.prompt_token_ids or []
             self.tokens += len(ids)
             self.cached += output.num_cached_tokens or 0
             chain, shares = hash(seen), True
-            # the last token is computed anyway, for what follows it
+            # the last token is always computed, to predict what follows
             for start in range(0, len(ids) - block, block):
                 chain = hash((chain, *ids[start : start + block]))
                 shares = shares and chain in known
@@ -73,8 +72,8 @@ class CacheCounts:
 
 
 class Vllm:
-    """Made by `start`. vLLM is shut down when the object is deleted or Python ends, and what its
-    prefix cache saved goes to the log."""
+    """Made by `start`. When the object is deleted or Python exits, vLLM is shut down, and what its
+    prefix cache saved is logged."""
 
     def __init__(self, llm: Any, settings: Mapping[str, str]) -> None:
         self.llm, self.settings = llm, settings
@@ -84,14 +83,14 @@ class Vllm:
             getattr(llm.llm_engine, "vllm_config", None), "cache_config", None
         )
         self.block = int(getattr(cache, "block_size", None) or 16)
-        # its worker processes outlive the object, and Python waits for them at its end
+        # its worker processes outlive the object, and Python waits for them on exit
         weakref.finalize(self, _end, llm.llm_engine.engine_core, self.counts)
 
     def outputs(self, requests: Sequence[VllmRequest], options: Any, room: int) -> list[Any]:
         """vLLM's `RequestOutput` of each request, or `Failed`, in the order asked.
 
-        `options`: vLLM's `SamplingParams`, for all or a list for each; `room`: how many tokens an
-        answer may have. Raises EngineDead where vLLM has stopped.
+        `options`: vLLM's `SamplingParams`, one for all or one for each; `room`: how many tokens an
+        answer may have. Raises EngineDead if vLLM has stopped.
         """
         results: list[Any] = []
         asked: list[tuple[int, dict[str, Any]]] = []
@@ -111,7 +110,7 @@ class Vllm:
         return results
 
     def _run(self, inputs: Sequence[dict[str, Any]], options: Any) -> list[Any]:
-        """The batch; where vLLM refuses it, its halves, down to the prompt that it refuses."""
+        """Runs the batch or, if vLLM refuses it, its halves, down to the prompt at fault."""
         from vllm.v1.engine.exceptions import EngineDeadError
 
         try:
@@ -145,7 +144,7 @@ def _end(core: Any, counts: CacheCounts) -> None:
 def scoring(ids: Sequence[int], **options: Any) -> Any:
     """`SamplingParams` that ask for the log-probabilities of exactly these ids, greedily.
 
-    They are those of the model, whatever else the options allow or forbid.
+    These are the model's own, whatever the options allow or forbid.
     """
     from vllm import SamplingParams
 
@@ -158,8 +157,8 @@ def scoring(ids: Sequence[int], **options: Any) -> Any:
 
 
 def find_vllm() -> Any:
-    """The module. Raises UserError where it is not installed."""
-    # read when it is imported: its log is no result, which is what standard output is for
+    """The module. Raises UserError if it is not installed."""
+    # read on import; its log must not go to standard output, which is for results
     os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
     try:
@@ -173,7 +172,7 @@ def find_vllm() -> Any:
 
 
 def device_type() -> str:
-    """What vLLM computes on: `cpu`, `cuda`, …"""
+    """The device that vLLM runs on: `cpu`, `cuda`, …"""
     find_vllm()
     from vllm.platforms import current_platform
 
@@ -181,9 +180,9 @@ def device_type() -> str:
 
 
 def start(name: str, folder: Path, *, trusted: bool = False, **options: Any) -> Vllm:
-    """The model in a folder. `options` go to `vllm.LLM`; `trusted`: code with it may run.
+    """Starts the model in a folder. `options` go to `vllm.LLM`; `trusted`: its own code may run.
 
-    Raises UserError, in the name that the user gave, where vLLM does not load it.
+    Raises UserError, with the name that the user gave, if vLLM does not load it.
     """
     import transformers
 
