@@ -1,5 +1,5 @@
-"""The critic: the probability that each sentence of a caption is true of its image, and why not.
+"""The critic: how likely each sentence of a caption is to be true of its image, and why not.
 
 `protocol` says what a critic is and `load` finds one by name; `paligemma` holds our own critics,
-`instruct` asks any instruct model, and `gates` decides which images and languages are judged.
+`instruct` asks any instruct model, and `gates` decide which images and languages are judged.
 """

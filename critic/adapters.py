@@ -1,8 +1,8 @@
 """LoRA adapters as critics: finding them, checking them against their base.
 
-A folder with PEFT's `adapter_config.json` and without a model's `config.json` is an adapter. With
-`critic.json` of captions finetune beside it, it is a critic: threshold, attention mode, vocabulary
-are its own, and its weights are added to its base's.
+A folder with PEFT's `adapter_config.json` but no model `config.json` is an adapter. If it also has
+a `critic.json` from captions finetune, it is a critic with a threshold, attention mode and
+vocabulary of its own, and its weights are added to its base's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CONFIG = "adapter_config.json"
 
 @dataclass(frozen=True, slots=True)
 class _AdapterConfig:
-    """What is read here of PEFT's configuration."""
+    """The part of PEFT's configuration that is read here."""
 
     base_model_name_or_path: str | None = None
 

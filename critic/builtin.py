@@ -19,18 +19,18 @@ from revise_captions.engines.model_spec import TRANSFORMERS, VLLM, resolve_model
 from revise_captions.errors import UserError
 from revise_captions.pretrained import with_adapter
 
-#: The shipped critic's name, and the one that a panel calls it by.
+#: The shipped critic's name, in a panel too.
 PICTUREBOOK = "picturebook"
 #: The card of a model that was never calibrated as a critic.
 NO_CARD = CriticCard(AttentionMode.CAUSAL)
 
 
 def load_bundled(argument: str, options: CriticOptions) -> Critic:
-    """The picture book's critic, and behind it that of charts: the images choose.
+    """The picture book's critic, then the charts critic; the image decides which one judges.
 
-    The domain gate goes first, so that runs without charts cost what they cost without them. An
-    adapter, a profile, a target precision and another attention mode are about the picture book's
-    weights: with them, it stays alone.
+    The domain gate comes first, so the charts critic costs nothing in runs without charts. An
+    adapter, a profile, a target precision or another attention mode concern the picture book's
+    weights: with any of them, that critic is loaded alone.
     """
     own = load_picturebook(argument, options)
     if options.of_one:
@@ -41,13 +41,13 @@ def load_bundled(argument: str, options: CriticOptions) -> Critic:
 
 
 def load_picturebook(argument: str, options: CriticOptions) -> Critic:
-    """The shipped critic of drawn picture-book scenes alone."""
+    """The shipped critic of drawn picture-book scenes, alone."""
     _without_argument("picturebook", argument)
     return load_paligemma("bundled", options)
 
 
 def load_clauses(argument: str, options: CriticOptions) -> Critic:
-    """Any critic, and the clauses of joined sentences one by one [=CRITIC, else picturebook]."""
+    """Any critic, asked about each clause of compound sentences [=CRITIC, else picturebook]."""
     from revise_captions.critic.load import resolve_critic
 
     name = argument or PICTUREBOOK
@@ -63,7 +63,7 @@ def load_clauses(argument: str, options: CriticOptions) -> Critic:
 
 
 def load_paligemma(argument: str, options: CriticOptions) -> Critic:
-    """A PaliGemma 2, asked as it was trained [=FOLDER or hub id]."""
+    """A PaliGemma 2, prompted as it was trained [=FOLDER or hub id]."""
     placement = options.placement
     if options.compiled and placement.engine != TRANSFORMERS:
         raise _no_compiling(argument)
@@ -75,7 +75,7 @@ def load_paligemma(argument: str, options: CriticOptions) -> Critic:
             expect_attention_mode(read_card(own).attention_mode, folder)
         return load_vllm_critic(argument, options)
     if placement.engine != TRANSFORMERS:
-        # also says so of an engine that is none, and of a server without an address
+        # also reports an unknown engine, and a server without an address
         resolve_model(argument, placement, option="--critic")
         raise UserError(
             f"the engine {placement.engine} cannot compute the critic {argument}",
@@ -100,7 +100,7 @@ def load_chat(argument: str, options: CriticOptions) -> Critic:
         raise _no_compiling(argument)
     own: Path | None = None
     added: Path | None = None
-    if engine in (TRANSFORMERS, VLLM):  # others have models of their own
+    if engine in (TRANSFORMERS, VLLM):  # other engines have models of their own
         own, folder, added = critic_folders(argument, options.adapter)
         if added is not None:
             spec = replace(spec, name=str(folder), source=str(folder))

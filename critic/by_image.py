@@ -1,4 +1,4 @@
-"""What is known of images, as long as their objects live."""
+"""Values attached to images for as long as the image objects live."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ByImage(Generic[T]):
         self._known: dict[int, tuple[weakref.ref[Image], T]] = {}
 
     def get(self, image: Image) -> T | None:
-        """What is known of the image; None where nothing is."""
+        """The image's value; None if it has none."""
         owner, found = self._known.get(id(image), (None, None))
         return found if owner is not None and owner() is image else None
 

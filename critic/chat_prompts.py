@@ -1,8 +1,8 @@
 """The critic's prompts for instruct models: VNLI-Critique's text (section 4.1) as a user's turn.
 
-The text is that of `prompts.py`, followed by the kind of answer expected, since an instruct model
-was not trained to answer in one word or one sentence. Delimiters are plain text here, so a space
-breaks up those that a caption itself holds.
+The text is that of `prompts.py`, followed by the form of answer expected, since an instruct model
+was not trained to answer in one word or one sentence. Delimiters are plain text here, so any in the
+caption itself are broken up with a space.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from revise_captions.records import Span
 
 VERSION = "vnli-4.1-chat/1"
 
-#: `prompts.OPEN` in two parts, cut between two words: prompts about an image share the first.
+#: `prompts.OPEN`, split between two words: all prompts about an image share the first part.
 OPEN = ("Given the image", " and the prompt prefix <PREFIX>")
 ASK_YES_NO = "Answer with one word: Yes or No."
 ASK_SENTENCE = (
@@ -39,7 +39,7 @@ def classification(
 ) -> Prompt:
     """“…does the following text align with the image: <TARGET>…</TARGET>?” Yes or No.
 
-    `instead`: text to ask about in the sentence's place.
+    `instead`: text to ask about in place of the sentence.
     """
     end = prompts.END_FACTUAL + ASK_YES_NO
     return _prompt(image, caption, spans[index], prompts.ASK_FACTUAL, end, instead)

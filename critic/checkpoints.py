@@ -1,4 +1,4 @@
-"""What a critic's checkpoint says about itself: `critic.json`, beside transformers' own files."""
+"""A critic checkpoint's card, `critic.json`, stored beside transformers' own files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration, PreTrainedTokenizerFast
 
 CARD = "critic.json"
-#: What a critic's settings name the reviser that goes with it by.
+#: The key in a critic's settings that names its default reviser.
 GOES_WITH = "goes-with"
 _CHAT = {chat_prompts.VERSION}
 
@@ -36,12 +36,12 @@ class CriticCard:
         prompt: Version of the prompts it was trained on.
         transformers: Version of transformers it was trained with.
         max_length: The longest prompt of its training, in tokens; longer ones are unscored.
-        probability_map: The network's P(factual) goes through it (`ProbabilityMap.as_json`); empty
-            for none.
+        probability_map: Applied to the network's P(factual) (`ProbabilityMap.as_json`); empty for
+            none.
         calibration: Figures on the validation split, as `calibration.Calibration` writes them.
         speed: Sentences per second, and the hardware they were measured on.
         training: Data, settings and figures of the training.
-        goes_with: Name of the reviser that rewrites what this critic flags, where none is named.
+        goes_with: Name of the default reviser for what this critic flags.
     """
 
     attention_mode: AttentionMode
@@ -70,18 +70,18 @@ def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
 
     Args:
         folder: The checkpoint.
-        prompt: Version of the prompts that will be sent (`chat_prompts.VERSION` to an instruct
+        prompt: Version of the prompts that will be sent (`chat_prompts.VERSION` for an instruct
             model).
 
     Raises:
-        UserError: The folder holds no critic, or its card is broken or of another prompt version.
+        UserError: The folder holds no critic, or its card is broken or for another prompt version.
     """
     path = folder / CARD
     if not path.exists():
         return _plain_card(folder)
     card = read_checked(CriticCard, path, what="a critic's card")
     try:
-        _ = card.map  # raises what a broken one raises
+        _ = card.map  # raises if the map is broken
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         found = f"`probability_map`: {described(error)}"
         raise UserError(f"{path} is not a critic's card: {found}") from None
@@ -101,7 +101,7 @@ def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
 
 
 def card_settings(card: CriticCard) -> dict[str, str]:
-    """What a signature says of a card: its map of P(factual), and the reviser that goes with it."""
+    """A card's entries in a signature: its map of P(factual), and its default reviser."""
     return {
         **({"probability-map": str(card.map)} if card.probability_map else {}),
         **({GOES_WITH: card.goes_with} if card.goes_with else {}),
@@ -109,7 +109,7 @@ def card_settings(card: CriticCard) -> dict[str, str]:
 
 
 def asks_by_chat(folder: Path) -> bool:
-    """Whether a folder has a card, and it is an instruct model's."""
+    """Whether a folder has an instruct model's card."""
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -147,7 +147,7 @@ def save_critic(
 
 
 def save_processor(config: Any, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
-    """Writes tokenizer and image processor of a model of that configuration."""
+    """Writes the tokenizer and image processor for a model of that configuration."""
     tokenizer.save_pretrained(folder)
     vision = config.vision_config
     image = {

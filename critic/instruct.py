@@ -1,8 +1,8 @@
 """Any vision–language model that follows instructions as a critic, through any engine.
 
 P(factual) is P(Yes) / (P(Yes) + P(No)) of the answer's first token (VNLI-Critique, section 4.2),
-over every one-token spelling of the two words. Where their probability together, the answer mass,
-is under `LEAST_MASS`, the model did not answer the question: the sentence is unscored.
+over every one-token spelling of the two words. If their total probability, the answer mass, is
+below `LEAST_MASS`, the model did not answer the question and the sentence is unscored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from revise_captions.critic.reading.rationale import with_named_fixes
 from revise_captions.engines.protocol import AnswerScores, Engine, Failed
 from revise_captions.records import Rationale, Unscored, Verdict
 
-#: New tokens of a rationale.
+#: The most new tokens of a rationale.
 MAX_RATIONALE = 96
 
 
@@ -27,7 +27,7 @@ class InstructCritic:
     Args:
         engine: What computes the answers; its settings become the critic's.
         threshold: P(factual) below which a sentence is nonfactual.
-        calibrated: Whether a card says what its P(factual) is worth.
+        calibrated: Whether a card gives the calibration of its P(factual).
     """
 
     def __init__(self, engine: Engine, *, threshold: float = 0.5, calibrated: bool = False) -> None:
@@ -43,8 +43,8 @@ class InstructCritic:
 
     @property
     def answer_mass(self) -> float | None:
-        """The mean answer mass of all answers so far: low where the model does not take to the
-        prompt. None before the first answer."""
+        """The mean answer mass of all answers so far: low where the prompt does not suit the model.
+        None before the first answer."""
         return self._mass / self._answers if self._answers else None
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:

@@ -1,8 +1,8 @@
-"""What is known of a critic's errors, for correcting the shares that it reports.
+"""A critic's known error rates, for correcting the shares that it reports.
 
-A profile says most: the sentences that it was measured on, at any threshold. A card that
-`captions calibrate --into-card` wrote has them, too; of `captions finetune`, the precision–recall
-curve of its validation split. The critic of charts has a card of its own.
+A profile says most: it holds the sentences measured, so any threshold can be evaluated. So does a
+card written by `captions calibrate --into-card`; one from `captions finetune` has the
+precision–recall curve of its validation split. The charts critic has a card of its own.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def known_errors(
     adapter: str | None = None,
     profile: Path | None = None,
 ) -> ErrorRates | None:
-    """Error rates of the critic of a run, at the run's threshold.
+    """Error rates of a run's critic, at the run's threshold.
 
     Args:
         settings: Of the run's signature.
-        critic: The critic's name, or those of a panel; a card counts if its weights are those of
-            the run's critic.
-        adapter: The adapter's.
-        profile: A profile; it counts if the run was judged with it.
+        critic: The critic's name, or the names of a panel; a card is used if it belongs to the
+            weights of the run's critic.
+        adapter: The adapter's name.
+        profile: A profile; it is used if the run was judged with it.
 
     Returns:
         None where nothing is known.
@@ -74,8 +74,8 @@ def _widened(
     threshold: float,
     same_reviser: bool,
 ) -> ErrorRates | None:
-    """Error rates with those of captions of another kind, where a card has them; where it says
-    whose captions they are, by how many of their sentences are called factual."""
+    """Error rates, supplemented with those on captions of another kind if a card has them; if it
+    groups captions by author, as a function of the share of sentences called factual."""
     rates = own.rates(threshold, origin, same_reviser)
     if rates is None or other is None:
         return rates
@@ -104,7 +104,7 @@ def expect_profile(settings: Mapping[str, str], profile: Path) -> None:
 def _card_of(
     settings: Mapping[str, str], critic: str, adapter: str | None
 ) -> Mapping[str, Any] | None:
-    """The calibration on the card of the run's critic; None where it is not at hand."""
+    """The calibration on the card of the run's critic; None if the card is not at hand."""
     for name in critic.split(","):
         is_folder = registry.is_folder(registry.CRITICS, name) and Path(name).expanduser().is_dir()
         if name not in SHIPPED and not is_folder:
@@ -119,9 +119,9 @@ def _card_of(
 
 
 def rates_of_curve(calibration: Mapping[str, Any], threshold: float) -> ErrorRates | None:
-    """Error rates from a stored precision–recall curve, between its points by interpolation.
+    """Error rates from a stored precision–recall curve, interpolated between its points.
 
-    The card does not say which sentences are of one image, so all count as independent.
+    The card does not say which sentences share an image, so all are treated as independent.
 
     Args:
         calibration: As `stats.calibration.Calibration.as_dict`.

@@ -1,20 +1,20 @@
-"""A critic by name, whatever computes it.
+"""A critic by name, on any engine.
 
-    bundled                                picturebook, and behind it charts
+    bundled                                picturebook, then charts
     picturebook                            our own PaliGemma 2     in process, packed, or vLLM
     charts                                 reading and claims      in process
     text                                   quotes against an OCR   in process
     a folder with critic.json              a fine-tuned critic     in process, packed, or vLLM
-    a PaliGemma 2 without one              prefix attention        in process, one prompt a sentence
+    a PaliGemma 2 without one              prefix attention        in process, a prompt per sentence
     any other vision–language model        through its chat format in process, or through vLLM
     MODEL@http://host:port/v1              a server's model        OpenAI's protocol
-    NAME or NAME=ARGUMENT                  what a package adds     (`registry.CRITICS`)
+    NAME or NAME=ARGUMENT                  from other packages     (`registry.CRITICS`)
     several of these, by commas            a panel: each image goes to the first that takes it,
                                            and quotes to `text`
 
-An entry point is a function `load(argument, options)` that returns a `Critic`; the argument is what
-stands behind `=`. A PaliGemma's answers depend on its attention mode (`packing.AttentionMode`): an
-engine that cannot compute the checkpoint's refuses it.
+An entry point is a function `load(argument, options)` that returns a `Critic`; the argument is the
+text after `=`. A PaliGemma's answers depend on its attention mode (`packing.AttentionMode`), so an
+engine that does not support the checkpoint's mode refuses it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from revise_captions.errors import UserError
 
 logger = logging.getLogger(__name__)
 
-#: Entries that load a model by its name: one asked as it was trained, and any other.
+#: Entries that load a model by name: one prompted as it was trained, and any other.
 PALIGEMMA, CHAT = "paligemma", "chat"
 _KINDS: Mapping[str, Callable[[str], object]] = {
     "float | None": float,
@@ -64,7 +64,7 @@ class NamedCritic:
 
     @property
     def expert(self) -> str:
-        """What a panel calls it: the entry's name, or the last part of a model's."""
+        """Its name in a panel: the entry's name, or the last part of a model's."""
         if self.entry not in (PALIGEMMA, CHAT):
             return self.entry
         model, url = served(self.argument) or (self.argument, "")
@@ -73,7 +73,7 @@ class NamedCritic:
 
 
 def resolve_critic(name: str) -> NamedCritic:
-    """What one critic's name stands for. Loads no weights; what only a hub has is downloaded.
+    """What one critic's name stands for. Loads no weights, but downloads what only a hub has.
 
     Raises:
         UserError: It stands for nothing.
@@ -98,12 +98,12 @@ def load_critic(
     options: CriticOptions = DEFAULT,
     experts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Critic:
-    """Loads a critic. One without card and profile says in the log that it is uncalibrated.
+    """Loads a critic. If it has neither card nor profile, a warning says that it is uncalibrated.
 
     Args:
-        name: See the module; several by commas are a panel.
+        name: See the module; several, separated by commas, form a panel.
         options: How it is loaded; a panel's experts share them.
-        experts: Of a panel, options of single experts, by name: text as on the command line.
+        experts: Options for single experts of a panel, by name, as text from the command line.
 
     Raises:
         UserError: The critic cannot be loaded as asked. Raised before any data is read.
@@ -128,10 +128,10 @@ def load_critic(
 
 
 def with_text(options: CriticOptions, given: Mapping[str, str]) -> CriticOptions:
-    """The options with some of them from text, by their names.
+    """The options with some replaced by values given as text, by name.
 
     Raises:
-        UserError: There is no such option, or the text is no value of it.
+        UserError: There is no such option, or the text is not a valid value for it.
     """
     kinds: dict[str, Any] = {f.name: f.type for f in fields(options) if f.name != "placement"}
     values: dict[str, Any] = {}
@@ -148,7 +148,7 @@ def with_text(options: CriticOptions, given: Mapping[str, str]) -> CriticOptions
 
 
 def expert_options(given: Sequence[str]) -> dict[str, dict[str, str]]:
-    """`NAME.OPTION=VALUE` texts, by expert and option. Raises `UserError` for other texts."""
+    """`NAME.OPTION=VALUE` texts by expert and option. Raises `UserError` for other texts."""
     found: dict[str, dict[str, str]] = {}
     for text in given:
         place, equals, value = text.partition("=")
@@ -175,7 +175,7 @@ def _loaded(named: NamedCritic, options: CriticOptions) -> Critic:
 def _calibrated(
     critic: Critic, name: str, profile: CriticProfile | None, threshold: float | None
 ) -> Critic:
-    """The critic with its profile; without card and profile, a warning in the log."""
+    """The critic with its profile; logs a warning if it has neither card nor profile."""
     if profile is not None and threshold is not None:
         profile.check(critic.settings)
         return CalibratedCritic(critic, profile, threshold)

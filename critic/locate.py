@@ -26,10 +26,10 @@ def find_checkpoint(name: str, what: str = "critic", named: Sequence[str] = ()) 
     Args:
         name: `bundled`, a folder, or a hub id.
         what: `critic`, `base` or `adapter`, for messages.
-        named: What the option takes besides folders and ids.
+        named: Names that the option accepts besides folders and ids.
 
     Raises:
-        UserError: There is none, or the hub does not give it.
+        UserError: There is none, or it cannot be downloaded.
     """
     if (shipped := SHIPPED.get(name)) is not None:
         if (shipped / "config.json").exists():
@@ -91,7 +91,7 @@ def stored_card(name: str = "bundled") -> CriticCard:
 def chosen_threshold(
     card: CriticCard | CriticProfile, threshold: float | None, precision: float | None
 ) -> float:
-    """The threshold given, directly or by a target precision; by default the card's."""
+    """The threshold given, directly or through a target precision; by default the card's."""
     if threshold is not None and precision is not None:
         raise UserError(
             "both a threshold and a target precision are given",

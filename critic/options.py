@@ -10,19 +10,19 @@ from revise_captions.engines.model_spec import HERE, Placement
 
 @dataclass(frozen=True, slots=True)
 class CriticOptions:
-    """How a critic is loaded, beside its name.
+    """How a critic is loaded, apart from its name.
 
     Attributes:
-        placement: What computes it.
+        placement: Where and how it is run.
         threshold: Overrides the checkpoint's, or the profile's.
-        target_precision: Overrides it with the threshold at which flagged sentences reached this
-            precision on the checkpoint's validation data, or the profile's.
+        target_precision: Overrides the threshold with the one at which flagged sentences reached
+            this precision on the checkpoint's validation data, or the profile's.
         adapter: A LoRA adapter's folder or hub id, added to the weights.
-        profile: File of `captions calibrate`, which P(factual) and threshold are calibrated by.
+        profile: A file from `captions calibrate`, which calibrates P(factual) and the threshold.
         samples: Answers to sample from a server that returns no log-probabilities.
-        compiled: Compiles the layers: the same answers but for rounding.
+        compiled: Whether to compile the layers: the same answers up to rounding.
         packed: Whether the sentences of a caption share a forward pass; if not, the answers are
-            the same and come more slowly.
+            the same but slower.
         attention_mode: Overrides the checkpoint's. The answers are then wrong: for experiments.
     """
 
@@ -38,7 +38,7 @@ class CriticOptions:
 
     @property
     def of_one(self) -> tuple[str, ...]:
-        """The options given that are about the weights of a single critic."""
+        """The given options that concern the weights of a single critic."""
         named = {
             "target_precision": self.target_precision,
             "adapter": self.adapter,

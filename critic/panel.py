@@ -1,4 +1,4 @@
-"""Several critics as one: the image chooses which of them judges its caption."""
+"""Several critics as one: the image determines which of them judges its caption."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ from revise_captions.records import Rationale, Unscored, Verdict
 from revise_captions.runs.window_images import PreparesImages
 from revise_captions.signature import of_expert
 
-#: What the signature calls the experts, in the order in which their gates are asked.
+#: The signature's key for the experts, which are listed in the order their gates are asked.
 EXPERTS = "experts"
 
 
 class PanelCritic:
     """Critics by name, asked in order; each image goes to the first that takes it.
 
-    An image that nobody takes is outside the domain of all. One that an expert takes and cannot
-    judge is unscored for the expert's reason. Each expert keeps its threshold and its calibration.
+    An image that no expert takes is outside every domain. If an expert takes an image but cannot
+    judge it, the image is unscored for that expert's reason. Experts keep their own thresholds and
+    calibrations.
 
-    An expert of a part of sentences (`JudgesParts`) gets every image, too. What it refutes is
-    nonfactual, whoever took the image, and `Verdict.by` names it where nobody else objects. Of
-    what the image's expert leaves unscored, its reason counts; all else is the image's expert's.
+    An expert on parts of sentences (`JudgesParts`) also sees every image. What it refutes is
+    nonfactual, whichever expert took the image; `Verdict.by` names it if it alone objects. Where
+    the image's expert leaves a sentence unscored, that expert's reason stands. Everything else is
+    decided by the image's expert.
 
     Args:
         experts: At least one; one without a gate (`AcceptsImages`) takes every image.
 
     Attributes:
-        threshold: The first expert's; `chosen` says whose counts for an image.
+        threshold: The first expert's; `chosen` gives the one that applies to an image.
     """
 
     def __init__(self, experts: Mapping[str, Critic]) -> None:
@@ -57,24 +59,24 @@ class PanelCritic:
                 for key, value in {**one.settings, "threshold": f"{one.threshold:.4f}"}.items()
             },
         }
-        #: The name of who takes an image, or why nobody judges it.
+        #: The name of the expert that takes an image, or why none judges it.
         self._routes: ByImage[str | Unscored] = ByImage()
 
     @property
     def gate(self) -> object | None:
-        """The first expert's gate, where every expert has one, so that an image may be nobody's."""
+        """The first expert's gate if every expert has one, so that no expert may take an image."""
         experts = list(self._of_images.values())
         selective = bool(experts) and all(isinstance(one, AcceptsImages) for one in experts)
         return getattr(experts[0], "gate", None) if selective else None
 
     def prepare(self, image: Image) -> None:
-        """Hands the image to the first expert: whether it is the others' is not known yet."""
+        """Hands the image to the first expert; whether another will take it is not known yet."""
         first = next(iter(self._of_images.values()), None)
         if isinstance(first, PreparesImages):
             first.prepare(image)
 
     def chosen(self, images: Sequence[Image]) -> list[Chosen]:
-        """Who judges each image; of one that nobody takes, the first expert's threshold stands."""
+        """Who judges each image; the first expert's threshold applies where none takes it."""
         routes = self._routes_of(images)
         return [
             Chosen("", self.threshold)
@@ -84,8 +86,8 @@ class PanelCritic:
         ]
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
-        """One verdict per text asked about, of the expert that takes the image, or of one that
-        refutes a part of it."""
+        """One verdict per text asked about, from the expert that takes the image, or from one that
+        refutes a part of the text."""
         routes = self._routes_of([request.image for request in requests])
         verdicts: list[list[Verdict]] = [
             [Verdict(None, route)] * len(request.asked) if isinstance(route, Unscored) else []
@@ -106,8 +108,8 @@ class PanelCritic:
         return verdicts
 
     def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
-        """A rationale per request: of whom the verdict is by, else of the expert that takes the
-        image, and of those that refute a part of it."""
+        """A rationale per request: from the expert in `Verdict.by`, else from the one that takes
+        the image together with those that refute a part of the sentence."""
         routes = self._routes_of([request.image for request in requests])
         rationales = [Rationale("")] * len(requests)
         for name, expert in self._of_images.items():
@@ -123,7 +125,7 @@ class PanelCritic:
         return rationales
 
     def _routes_of(self, images: Sequence[Image]) -> list[str | Unscored]:
-        """Whom each image goes to. Gates are asked about what is new, all images at once."""
+        """The expert that each image goes to. Gates are asked about all new images at once."""
         new = {id(image): image for image in images if self._routes.get(image) is None}
         left = list(new.values())
         for name, expert in self._of_images.items():
@@ -140,12 +142,12 @@ class PanelCritic:
 
 
 def first_of(critic: Critic) -> Critic:
-    """A critic with weights of its own: of a panel the first expert."""
+    """A critic with weights of its own: for a panel, the first expert."""
     return next(iter(critic.experts.values())) if isinstance(critic, PanelCritic) else critic
 
 
 def experts_of(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """The settings of each expert that a signature names; those of a single critic under ""."""
+    """The settings of each expert named in a signature; a single critic's are under ""."""
     names = settings[EXPERTS].split(",") if EXPERTS in settings else [""]
     return {name: of_expert(settings, name) for name in names}
 
@@ -154,9 +156,9 @@ def _with_part(own: Verdict, part: Verdict, limit: float, part_limit: float, nam
     """The verdict on a sentence of which an expert judged a part.
 
     Args:
-        own: Of the expert of the image.
-        part: Of the expert of the part, `name`.
-        limit: The image's threshold; P(factual) of the part is scaled to it from `part_limit`.
+        own: The verdict of the image's expert.
+        part: The verdict of the part's expert, `name`.
+        limit: The image's threshold; the part's P(factual) is rescaled to it from `part_limit`.
     """
     if part.p_factual is None or part.p_factual >= part_limit:
         silent = own.p_factual is not None or part.unscored in (None, Unscored.NO_QUOTE)
@@ -168,7 +170,7 @@ def _with_part(own: Verdict, part: Verdict, limit: float, part_limit: float, nam
 
 
 def _joined(part: Rationale, own: Rationale) -> Rationale:
-    """Both rationales as one; of fixes that meet, the part's."""
+    """Both rationales as one; where fixes overlap, the part's is kept."""
     if not part.text or not own.text:
         return part if part.text else own
     spans = [fix.span for fix in part.fixes]

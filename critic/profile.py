@@ -1,7 +1,7 @@
 """A critic's profile: how its P(factual) is calibrated, and how often it errs.
 
-`captions calibrate` writes one; `--critic-profile` applies it to the critic that it was made of:
-P(factual) is mapped to a calibrated one, and thresholds are those of the profile.
+`captions calibrate` writes one; `--critic-profile` applies it to the critic that it was measured
+on: P(factual) is mapped to a calibrated one, and thresholds are the profile's.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 FORMAT = "revise-captions critic profile"
 VERSION = 1
-#: The setting that says how a critic's P(factual) is calibrated; without it, by its card.
+#: The setting that says how a critic's P(factual) is calibrated; if absent, by its card.
 CALIBRATION, UNCALIBRATED = "calibration", "none"
-#: What of a critic's settings has to be that of its profile. Where an engine computes it does not
-#: matter, nor in which precision: `captions check-engine` tells how much these change.
+#: The settings in which a critic has to match its profile. Engine and precision need not match:
+#: `captions check-engine` measures how much they change.
 IDENTITY = ("critic", "adapter", "prompt", "attention-mode", "samples", "logprobs")
 _DIGEST = re.compile(r"@([0-9a-f]{12})$")
 
@@ -53,8 +53,8 @@ class MeasuredSentences:
         p: Calibrated P(factual).
         factual: The truth.
         rewritten: Whether it is a reviser's rewrite.
-        weight: Sentences of a run that each stands for.
-        population: A number for whose captions each is from; None where that is not known.
+        weight: How many sentences of a run each stands for.
+        population: A number for the captioner of each sentence; None where that is not known.
     """
 
     image: NDArray[np.int64]
@@ -77,7 +77,7 @@ class MeasuredSentences:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> MeasuredSentences:
-        """What `as_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        """The inverse of `as_json`. Raises KeyError, TypeError or ValueError for other data."""
         p = np.asarray(stored["p"], dtype=np.float64)
         rewritten = np.zeros(len(p), dtype=bool)
         rewritten[np.asarray(stored["rewritten"], dtype=np.int64)] = True
@@ -103,8 +103,8 @@ class MeasuredSentences:
 
         Args:
             threshold: Of calibrated P(factual).
-            origin: What these sentences are, in words.
-            rewrites: Whether the rewrites among them are of the reviser in question.
+            origin: A description of these sentences.
+            rewrites: Whether the rewrites among them are by the reviser in question.
         """
         said = self.p >= threshold
         parts = (
@@ -120,7 +120,7 @@ class MeasuredSentences:
         return ErrorRates(true, wrong, of_rewrites, origin)
 
     def populations(self, threshold: float) -> list[JudgedPopulation]:
-        """What became of the sentences as captioners wrote them, by whose they are."""
+        """Counts of verdicts and truth on the original sentences, for each captioner."""
         if self.population is None:
             return []
         written = ~self.rewritten
@@ -135,12 +135,12 @@ class MeasuredSentences:
 
 @dataclass(frozen=True, slots=True)
 class CriticProfile:
-    """How a critic's P(factual) is calibrated, and what is known of its errors.
+    """How a critic's P(factual) is calibrated, and what is known about its errors.
 
     Attributes:
         critic: The critic's settings.
         map: From its P(factual) to the calibrated one.
-        calibration: `stats.calibration.Calibration.as_dict` of sentences that were held out.
+        calibration: `stats.calibration.Calibration.as_dict` of held-out sentences.
         sentences: These sentences.
         reviser: The reviser of the rewrites among them, as settings; {} for none.
         figures: ECE and macro-F1 before and after, with intervals.
@@ -162,7 +162,7 @@ class CriticProfile:
         return float(self.calibration["threshold"])
 
     def as_json(self) -> dict[str, Any]:
-        """What `_StoredProfile` describes."""
+        """The profile in the form of `_StoredProfile`."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -227,7 +227,7 @@ def of_reviser(reviser: Mapping[str, str], settings: Mapping[str, str]) -> bool:
 
 
 def _same(one: str | None, other: str | None) -> bool:
-    """Whether two values are the same; of a model's names the digests decide, if both have one."""
+    """Whether two values are the same; model names are compared by digest if both have one."""
     digests = [_DIGEST.search(value or "") for value in (one, other)]
     if all(digests):
         return len({found[1] for found in digests if found}) == 1
@@ -238,7 +238,7 @@ def read_profile(path: Path | str) -> CriticProfile:
     """Reads what `captions calibrate` wrote.
 
     Raises:
-        UserError: The file is missing, or is no profile of this version.
+        UserError: The file is missing, or is not a profile of this version.
     """
     path = Path(path)
     hint = "name a file that captions calibrate wrote"
@@ -265,10 +265,10 @@ def read_profile(path: Path | str) -> CriticProfile:
 
 
 def expect_one_critic(names: Sequence[str], critics: Sequence[str], profile: Path | None) -> None:
-    """Raises `UserError` if a profile is given, and not exactly one critic is there to take it.
+    """Raises `UserError` if a profile is given without exactly one critic to apply it to.
 
     Args:
-        names: All models that are named.
+        names: All named models.
         critics: Those of them that are asked the critic's question.
         profile: The profile's file.
     """
@@ -283,7 +283,7 @@ def expect_one_critic(names: Sequence[str], critics: Sequence[str], profile: Pat
 
 
 def _calibration(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a profile that thresholds are taken from. Raises as `read_profile` catches."""
+    """The part of a profile that gives thresholds. Raises errors that `read_profile` catches."""
     if not 0 <= float(stored["threshold"]) <= 1.0001:
         raise ValueError(f"a threshold of {stored['threshold']}")
     for point in stored["curve"]:
@@ -296,7 +296,7 @@ class CalibratedCritic:
     """A critic whose P(factual) is mapped by its profile.
 
     Args:
-        critic: The critic, with the threshold that comes to the same before the mapping.
+        critic: The critic, with the equivalent threshold before the mapping.
         profile: Its profile.
         threshold: Of calibrated P(factual).
     """

@@ -1,10 +1,11 @@
 """The critic's prompts, verbatim from VNLI-Critique (section 4.1), as lists of pieces.
 
 A prompt is a concatenation of pieces, each tokenized on its own, in training and in inference.
-`Special` pieces are the template's; `UntrustedText` pieces are the user's and are encoded without
-special tokens, so that no caption can close a delimiter. The context is exactly `caption[:start]`,
-one piece per earlier sentence with the white space *leading* the next sentence: the context of one
-sentence is then a token prefix of the next one's, and all sentences of a caption share a trunk.
+`Special` pieces come from the template; `UntrustedText` pieces come from the user and are encoded
+without special tokens, so that no caption can close a delimiter. The context is exactly
+`caption[:start]`, one piece per earlier sentence with the white space *leading* the next sentence:
+each sentence's context is then a token prefix of the next one's, so a caption's sentences share a
+trunk.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ END_RATIONALE = (
 )
 YES = "Yes"
 NO = "No"
-#: Follows `Yes` where the sentence makes no claim about the image (paper, section 3).
+#: Follows `Yes` if the sentence makes no claim about the image (paper, section 3).
 NOTHING = ", nothing to assess"
 
 

@@ -1,4 +1,4 @@
-"""What a critic is: nothing outside an engine knows which one answers."""
+"""What a critic is: only an engine knows which model answers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class JudgeRequest:
         text: The caption.
         spans: Its sentences, half-open `[start, end)` in code points.
         first: Index of the first sentence to judge.
-        instead: Statements to judge in the place of sentences, each with the index of the sentence
-            whose context it has; None: the sentences themselves.
+        instead: Statements to judge in place of the sentences, each with the index of the sentence
+            whose context it takes; None to judge the sentences themselves.
     """
 
     image: Image.Image
@@ -35,7 +35,7 @@ class JudgeRequest:
 
     @property
     def asked(self) -> tuple[tuple[int, str], ...]:
-        """What is judged, in order: the index of a sentence, and the text in its place."""
+        """What is judged, in order: the index of a sentence, and the text to judge there."""
         if self.instead is not None:
             return self.instead
         indexes = range(self.first, len(self.spans))
@@ -66,7 +66,7 @@ class Chosen:
     """Who judges an image.
 
     Attributes:
-        expert: Of a panel, the expert's name; "" where one critic judges everything.
+        expert: The expert's name in a panel; "" where one critic judges everything.
         threshold: P(factual) below which a sentence is nonfactual there.
     """
 
@@ -78,7 +78,7 @@ class Critic(Protocol):
     """Judges sentences against images. Answers come in the order asked, however they are batched.
 
     Attributes:
-        settings: Everything that decides an answer, by name: model, revision, prompt version,
+        settings: Everything that determines an answer, by name: model, revision, prompt version,
             attention mode, dtype, library versions. It ends up in each row's signature.
         threshold: A sentence with P(factual) below it is nonfactual.
     """
@@ -96,9 +96,9 @@ class Critic(Protocol):
             requests: Captions, each with its image.
 
         Returns:
-            For each request one verdict per text of `asked`, P(factual) rounded to four
-            decimals. A sentence that cannot be judged has a verdict that says why; only an engine
-            that is gone raises.
+            For each request, one verdict per text of `asked`, with P(factual) rounded to four
+            decimals. For a sentence that cannot be judged, the verdict says why; only a dead
+            engine raises.
 
         Raises:
             EngineDead: The model stopped answering for good.
@@ -126,8 +126,8 @@ class Acceptance:
     """A gate's answer about an image.
 
     Attributes:
-        mine: Whether the image is of the kind that the critic is for.
-        unscored: Why the critic cannot judge it all the same, such as a chart that is unreadable.
+        mine: Whether the image is of the kind that the critic judges.
+        unscored: Why it still cannot judge this one, such as an unreadable chart.
     """
 
     mine: bool
@@ -136,7 +136,7 @@ class Acceptance:
 
 @runtime_checkable
 class AcceptsImages(Protocol):
-    """A critic with a gate: it is not for every image."""
+    """A critic with a gate, which does not take every image."""
 
     def accepts(self, images: Sequence[Image.Image]) -> list[Acceptance]:
         """Whether it takes each image, in order. Raises `EngineDead` as `judge` does."""
@@ -144,7 +144,7 @@ class AcceptsImages(Protocol):
 
 
 def accepted(critic: Critic, images: Sequence[Image.Image]) -> list[Acceptance]:
-    """What a critic's gate says of each image; a critic without one takes every image."""
+    """A critic's gate's answer about each image; a critic without a gate takes every image."""
     if isinstance(critic, AcceptsImages):
         return critic.accepts(images)
     return [Acceptance(mine=True)] * len(images)
@@ -152,8 +152,8 @@ def accepted(critic: Critic, images: Sequence[Image.Image]) -> list[Acceptance]:
 
 @runtime_checkable
 class JudgesParts(Protocol):
-    """A critic of one part of sentences, whatever their image: it refutes sentences by that part,
-    and leaves all others unscored. In a panel it stands beside the experts of images.
+    """A critic of one part of sentences, for any image: it refutes sentences by that part and
+    leaves all others unscored. In a panel it complements the experts on images.
 
     Attributes:
         part: What it looks at, such as "quoted text".
@@ -165,7 +165,7 @@ class JudgesParts(Protocol):
 
 @runtime_checkable
 class ChoosesByImage(Protocol):
-    """A critic that is several, of which the image chooses one."""
+    """A critic made of several, one of which is chosen by the image."""
 
     def chosen(self, images: Sequence[Image.Image]) -> list[Chosen]:
         """Who judges each image. Raises `EngineDead` as `judge` does."""
@@ -173,7 +173,7 @@ class ChoosesByImage(Protocol):
 
 
 def chosen(critic: Critic, images: Sequence[Image.Image]) -> list[Chosen]:
-    """Who judges each image: whom the critic chooses by it, else the critic itself."""
+    """Who judges each image: the expert that the critic chooses, else the critic itself."""
     if isinstance(critic, ChoosesByImage):
         return critic.chosen(images)
     return [Chosen("", critic.threshold)] * len(images)

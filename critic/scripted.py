@@ -1,4 +1,4 @@
-"""A critic that answers from a script: for tests, and to measure what everything else costs."""
+"""A critic with scripted answers: for tests, and to measure the cost of everything else."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Explain = Callable[[ExplainRequest], str | Rationale]
 
 @dataclass(frozen=True, slots=True)
 class ScriptedCritic:
-    """`verdicts`: by sentence text, or a function of (request, sentence index). `rationales`
+    """`verdicts`: by sentence text, or a function of (request, sentence index). `rationales`:
     likewise, as text or with fixes.
 
-    Sentences that the mapping does not name get `default`. `delay`: seconds that each call sleeps.
+    Sentences not in the mapping get `default`. `delay`: seconds that each call sleeps.
     """
 
     verdicts: Mapping[str, Verdict] | Judge = field(default_factory=dict)

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 #: The checkpoints in the package: a small model, and an adapter of SmolLM2.
 BUNDLED = Path(__file__).parent / "bundled"
 ADAPTER = Path(__file__).parent / "smollm2"
-#: Sentences at a time, where nothing else is asked for: of the adapter, of a language model here.
+#: Default batch sizes, in sentences: for the adapter, and for a language model in this process.
 _EDITS, _INSTRUCT = 16, 8
 
 
 def load_bundled(argument: str, placement: Placement) -> Reviser:
-    """The picture book's small model; other English goes to SmolLM2, where that is installed."""
+    """The picture book's small model; other English goes to SmolLM2, if installed."""
     from revise_captions.reviser.bundled_model.reviser import read_card
     from revise_captions.reviser.bundled_model.routed import RoutedReviser
 
@@ -47,14 +47,14 @@ def load_edit(argument: str, placement: Placement) -> Reviser:
 
 
 def load_drop(argument: str, placement: Placement) -> Reviser:
-    """Deletes what is flagged."""
+    """Deletes every flagged sentence."""
     from revise_captions.reviser.scripted import DropReviser
 
     return DropReviser()
 
 
 def load_fixes(argument: str, placement: Placement) -> Reviser:
-    """Puts in what the critic names as fixes, and changes nothing else."""
+    """Applies the critic's fixes and changes nothing else."""
     from revise_captions.reviser.fixes import FixReviser
 
     return FixReviser()
@@ -77,7 +77,7 @@ def _edit(folder: Path, name: str, placement: Placement) -> BundledReviser:
     from revise_captions.reviser.bundled_model.reviser import load_bundled as load
 
     device, dtype = device_and_dtype(placement.device, placement.dtype)
-    # so small a model spends its time on steps, not on rows
+    # so small a model's time goes into decoding steps, not rows
     small = folder != ADAPTER
     count = placement.batch_size or _EDITS
     return load(

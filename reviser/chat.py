@@ -1,6 +1,6 @@
 """An instruct model as a reviser through an engine: vLLM or a server.
 
-The prompt is that of `instruct.py`; the request is untrusted data to the engine.
+The prompt is the same as in `instruct.py`; the engine treats the request as untrusted data.
 """
 
 from __future__ import annotations

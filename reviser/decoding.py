@@ -1,4 +1,4 @@
-"""Batched decoding with transformers' `generate`: greedy, or the best few by beam search."""
+"""Batched decoding with transformers' `generate`: greedy, or the best answers of a beam search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-#: A prompt's token ids, and the most new tokens of its answer.
+#: A prompt's token ids, and the limit of new tokens in its answer.
 Asked = tuple[Sequence[int], int]
 
 
@@ -22,7 +22,7 @@ class Decoded:
     """One answer.
 
     Attributes:
-        ids: Without the prompt; ends with an end token, unless it was cut off at its limit.
+        ids: Without the prompt; they end with an end token, unless cut off at the limit.
         least: The lowest probability of its tokens, in [0, 1]; None from a beam search.
     """
 
@@ -48,8 +48,8 @@ def generate(
         limits: Most new tokens of each prompt's answer.
         pad: Id of the padding.
         eos: Ids that end an answer.
-        batch_size: Prompts of a batch.
-        beams: Answers of each prompt; 1 decodes greedily.
+        batch_size: Prompts per batch.
+        beams: Answers per prompt; 1 decodes greedily.
 
     Returns:
         For each prompt its answers, best first.
@@ -69,7 +69,7 @@ def generate(
 def _decoded(
     model: PreTrainedModel, chosen: Sequence[Asked], pad: int, eos: Sequence[int], beams: int
 ) -> list[list[tuple[list[int], float | None]]]:
-    """The fields of each prompt's answers, which a journal can keep as JSON."""
+    """The fields of each prompt's `Decoded` answers, which a journal can keep as JSON."""
     import torch
     import transformers
 

@@ -1,5 +1,4 @@
-"""A reviser that puts in the fixes that the critic names, where they are certain, and needs no
-model."""
+"""A reviser without a model: it applies those of the critic's fixes that are certain."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from revise_captions.reviser.protocol import RewriteRequest
 
 @dataclass(frozen=True, slots=True)
 class FixReviser:
-    """The reviser `fixes`. What is not certain is left to a person."""
+    """The reviser `fixes`. Uncertain fixes are left to a person."""
 
     strict: bool = False
 
@@ -22,11 +21,11 @@ class FixReviser:
         return {"reviser": "fixes-1"}
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
-        """Each sentence with its certain fixes; None where it has none, or they failed before."""
+        """Each sentence with its certain fixes; None if it has none, or they failed before."""
         return [_rewritten(request) for request in requests]
 
     def by_rule(self, request: RewriteRequest) -> bool:
-        """All that it writes is."""
+        """Everything that it writes is."""
         return bool(_certain(request))
 
 

@@ -1,8 +1,8 @@
 """An instruct model in this process as a reviser, through its own chat template.
 
 The template is rendered once, around a placeholder. The text before and after it is encoded with
-special tokens; the request in between is untrusted, and encoded so that no special token, nor any
-other token added for the chat format, results from it.
+special tokens; the request in between is untrusted, and encoded so that it cannot yield a special
+token, or any other token added for the chat format.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Chat:
 
     Attributes:
         tokenizer: The model's.
-        before: Ids in front of the request.
-        after: Ids behind it.
+        before: Ids before the request.
+        after: Ids after it.
         added: Matches the added tokens of the tokenizer.
         thinks: Whether the template opens a `<think>` block.
     """
@@ -54,8 +54,8 @@ class Chat:
         return [*self.before, *self.plain(data), *self.after]
 
     def plain(self, text: str) -> list[int]:
-        """Ids of user text, which is cut inside whatever looks like an added token; each part is
-        encoded on its own without special tokens.
+        """Ids of user text, which is split inside anything that looks like an added token; each
+        part is encoded on its own without special tokens.
         """
         return plain_ids(self.tokenizer, self.added, text)
 
@@ -95,7 +95,7 @@ def chat_of(tokenizer: PreTrainedTokenizerBase, name: str) -> Chat:
 
 
 def _rendered(tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, str]]) -> str:
-    """As text, with the assistant's turn opened, and thinking switched off where it can be."""
+    """The messages as text, with the assistant's turn opened, and thinking off if possible."""
     return str(
         tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
@@ -110,10 +110,10 @@ class InstructReviser:
     Attributes:
         model: A causal language model.
         chat: Its chat format.
-        settings: Everything that decides an answer, by name.
+        settings: Everything that determines an answer, by name.
         ends: Ids that end an answer; the first one pads.
-        longest: Tokens of its context.
-        batch_size: Sentences of a batch.
+        longest: Tokens that its context can hold.
+        batch_size: Sentences per batch.
         strict: See `Reviser`.
     """
 
@@ -143,7 +143,7 @@ class InstructReviser:
         return answers
 
     def _limit(self, request: RewriteRequest) -> int:
-        """Most tokens of an answer: twice the sentence, and a margin."""
+        """The most tokens that an answer may have: twice the sentence's, and a margin."""
         thinking = THINKING_TOKENS if self.chat.thinks else 0
         return 2 * len(self.chat.plain(request.sentence)) + 64 + thinking
 
@@ -164,7 +164,7 @@ def load_instruct(spec: ModelSpec, *, batch_size: int) -> InstructReviser:
 
     Args:
         spec: A folder or a hub id.
-        batch_size: Sentences of a batch.
+        batch_size: Sentences per batch.
 
     Raises:
         UserError: It cannot be loaded, or has no chat template.

@@ -1,15 +1,15 @@
 """A reviser by name.
 
-    bundled                        the picture book's small model; behind it, if there, SmolLM2
+    bundled                        the picture book's small model; for other text SmolLM2, if there
     smollm2                        an adapter of SmolLM2, for any English
-    fixes                          puts in what the critic names as fixes
-    drop                           deletes what is flagged
+    fixes                          applies the critic's fixes
+    drop                           deletes flagged sentences
     a folder with reviser.json     a model of the bundled kind
     any other instruct model       in process, through vLLM, or MODEL@http://host:port/v1
-    NAME or NAME=ARGUMENT          what a package adds (`registry.REVISERS`)
+    NAME or NAME=ARGUMENT          added by another package (`registry.REVISERS`)
 
 An entry point is a function `load(argument, placement)` that returns a `Reviser`; the argument is
-what stands behind `=`.
+the text after `=`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from revise_captions.engines.model_spec import HERE, HUB_ID, Placement, served
 from revise_captions.errors import UserError
 from revise_captions.reviser.protocol import Reviser
 
-#: Entries that load a model by its name: one of the bundled kind, and any other.
+#: Entries that load a model by name: one of the bundled kind, and any other.
 EDIT, INSTRUCT = "edit", "instruct"
 
 
@@ -36,7 +36,7 @@ class NamedReviser:
 
 
 def resolve_reviser(name: str = "bundled") -> NamedReviser:
-    """What a reviser's name stands for, by looking at files only.
+    """What a reviser's name stands for. Only looks at files.
 
     Raises:
         UserError: It stands for nothing.
@@ -56,8 +56,7 @@ def resolve_reviser(name: str = "bundled") -> NamedReviser:
 
 
 def _is_edit_model(name: str) -> bool:
-    """Whether a folder holds a reviser of the bundled kind. Raises `UserError` where it holds no
-    model."""
+    """Whether a folder holds a reviser of the bundled kind. Raises `UserError` without a model."""
     folder = Path(name).expanduser()
     if not folder.is_dir():
         raise UserError(f"--reviser {name}: there is no such folder")
@@ -82,7 +81,7 @@ def load_reviser(name: str = "bundled", placement: Placement = HERE) -> Reviser:
 
     Args:
         name: See the module.
-        placement: What computes it, where it is a model.
+        placement: Where and how to run it, if it is a model.
 
     Raises:
         UserError: The reviser cannot be loaded as asked. Raised before any data is read.

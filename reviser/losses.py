@@ -1,7 +1,7 @@
-"""What a rewrite leaves out that nobody called wrong.
+"""Content that a rewrite drops although nobody called it wrong.
 
-"The picture features two girls, an orange cat, a tree, and a house." is not mended by "The cat is
-a white animal." only because that is true: the rationale spoke of the cat alone.
+"The cat is a white animal." may be true, but does not correct "The picture features two girls, an
+orange cat, a tree, and a house.": the rationale was about the cat alone.
 """
 
 # ruff: noqa: SIM905  (word lists read better as text)
@@ -21,12 +21,12 @@ _SEGMENT = re.compile(
     r"(?<!\d)[,:.]|[,:.](?!\d)|[;!?()\u3001\u3002\uff0c]|\b(?:and|or|but|while|whereas|although|as\s+well\s+as)\b",
     re.IGNORECASE,
 )
-#: Words that present a scene without saying anything of it.
+#: Words that introduce a scene without saying anything about it.
 _FRAME = frozenset(
     "image picture photo photograph scene shot view show feature depict display capture present "
     "include contain see visible appear look seem there".split()
 )
-#: Lost words that one new or named word may account for ("red delivery van" for "truck").
+#: How many lost words one new or named word may account for ("red delivery van" for "truck").
 PHRASE = 3
 Word = tuple[str, frozenset[str]]
 
@@ -34,10 +34,10 @@ Word = tuple[str, frozenset[str]]
 def lost_content(text: str, sentence: str, rationale: str, denied: Sequence[str] = ()) -> list[str]:
     """Content words that a rewrite drops without a reason in the rationale.
 
-    Words of the sentence that the rewrite lacks fall into runs: neighbors with no kept word, comma
-    or conjunction between them. A run may go if the rationale denies that one of its words is
-    there. Up to `PHRASE` words of a run may go if the rationale names one of them, or the kept word
-    beside them ("orange" of "an orange cat" with "The cat is white."), or for each new word.
+    Words of the sentence that the rewrite lacks form runs: neighbors with no kept word, comma or
+    conjunction between them. A run may go if the rationale says that one of its words is not there.
+    Up to `PHRASE` words of a run may go if the rationale names one of them, or the kept word beside
+    them ("orange" of "an orange cat" with "The cat is white."), or for each new word.
 
     Args:
         text: The rewrite.
@@ -53,7 +53,7 @@ def lost_content(text: str, sentence: str, rationale: str, denied: Sequence[str]
     known = said | frame
     new = sum(keys.isdisjoint(known) for _, keys in content_keys(text))
     new += len(repeated_content(text, sentence, ""))
-    # with something new in its place, what is denied is exchanged, and the rest should stay
+    # new words replace what is denied, and the rest of the run should stay
     absent = set() if new else known_keys(*denied)
     unnamed: list[list[str]] = []
     for run, neighbors in _runs(sentence, kept):

@@ -1,4 +1,4 @@
-"""Several revisers as one: who flagged a sentence decides which of them rewrites it."""
+"""Several revisers as one: a sentence goes to the reviser of the expert that flagged it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from revise_captions.reviser.protocol import KnowsWords, Reviser, RewriteRequest
 
 @dataclass(frozen=True, slots=True)
 class PanelReviser:
-    """Revisers by the expert that they go with. What an expert without one flags stays as it is.
+    """Revisers by the expert that they go with. Sentences flagged by other experts stay unchanged.
 
     Attributes:
         revisers: At least one.
@@ -20,7 +20,7 @@ class PanelReviser:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Each reviser's, under its expert's name (`signature.of_expert`)."""
+        """Each reviser's settings, under its expert's name (`signature.of_expert`)."""
         own = {
             f"{expert}.{key}": value
             for expert, reviser in self.revisers.items()
@@ -30,7 +30,7 @@ class PanelReviser:
 
     @property
     def strict(self) -> bool:
-        """Whether any of them is; what is written by rule is not held to it."""
+        """Whether any of them is strict; rewrites made by rule are exempt."""
         return any(reviser.strict for reviser in self.revisers.values())
 
     def by_rule(self, request: RewriteRequest) -> bool:
@@ -39,7 +39,7 @@ class PanelReviser:
         return isinstance(own, WritesByRule) and own.by_rule(request)
 
     def foreign(self, requests: Sequence[RewriteRequest]) -> list[bool]:
-        """See `KnowsWords`: for each request of the reviser that it goes to."""
+        """See `KnowsWords`: each request is answered by the reviser that it goes to."""
         found = [False] * len(requests)
         for reviser, mine in self._shared(requests):
             if isinstance(reviser, KnowsWords):
@@ -49,7 +49,7 @@ class PanelReviser:
         return found
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
-        """One rewrite per request, of the reviser that goes with the expert that flagged it."""
+        """One rewrite per request, from the reviser of the expert that flagged it."""
         found: list[str | None] = [None] * len(requests)
         for reviser, mine in self._shared(requests):
             answers = reviser.rewrite([requests[k] for k in mine])
@@ -58,7 +58,7 @@ class PanelReviser:
         return found
 
     def _shared(self, requests: Sequence[RewriteRequest]) -> list[tuple[Reviser, list[int]]]:
-        """Each reviser that has something to do, with the numbers of its requests."""
+        """Each reviser with something to do, and the indices of its requests."""
         shares = [
             (reviser, [k for k, request in enumerate(requests) if request.expert == expert])
             for expert, reviser in self.revisers.items()

@@ -1,8 +1,8 @@
 """The prompt for instruct models, and how to read their answers.
 
-The instruction is the project's, the data the user's: one JSON object, so that no quotation mark or
-line break in a caption can end its field. The engines, and `instruct.py`, keep it from becoming a
-token of the chat format.
+The instruction is the project's, the data is the user's: one JSON object, so that no quotation mark
+or line break in a caption can end its field. The engines, and `instruct.py`, keep the data from
+yielding tokens of the chat format.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ sentence only."""
 
 
 def user_data(request: RewriteRequest) -> str:
-    """The request as one line of JSON: the user's turn."""
+    """The user's turn: the request as one line of JSON."""
     fields: dict[str, object] = {
         "context": request.context,
         "sentence": request.sentence,
@@ -56,7 +56,7 @@ def read_answer(text: str, sentence: str) -> str | None:
 
     Strips everything up to a closing `</think>`, surrounding white space, a leading label such as
     “Rewritten sentence:” unless the sentence has one, and quotation marks around the whole unless
-    the sentence has them (a JSON string is decoded). The guards deal with everything else.
+    the sentence has them (a JSON string is decoded). Anything else is left to the guards.
 
     Args:
         text: The answer.

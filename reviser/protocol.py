@@ -1,4 +1,4 @@
-"""What a reviser is: nothing outside it knows what rewrites."""
+"""What a reviser is: the rest of the package does not know what does the rewriting."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ class RewriteRequest:
     """One flagged sentence to rewrite.
 
     Attributes:
-        context: The caption before the sentence; of a long one, its end.
-        sentence: The sentence, without list marks.
+        context: The caption before the sentence; for a long caption, the end of that.
+        sentence: The sentence, without list markers.
         rationale: What is wrong, and what is there instead, in words.
         failed: Earlier rewrites of the sentence that were refused, oldest first.
-        after: The caption after the sentence; of a long one, its beginning.
-        fixes: What the rationale says as data, with spans of `sentence`; () where the critic names
-            none.
-        expert: Who of a panel flagged it, as in `Revision.expert`.
-        faults: What the rationale calls wrong in the sentence, one by one, also what `fixes` say;
-            () where it is not about the sentence, None where nobody read it.
+        after: The caption after the sentence; for a long caption, the beginning of that.
+        fixes: The rationale as data, with spans of `sentence`; () where the critic names none.
+        expert: The expert of a panel that flagged it, as in `Revision.expert`.
+        faults: What the rationale calls wrong in the sentence, one by one, including what `fixes`
+            say; () where it is not about the sentence, None where it has not been parsed.
     """
 
     context: str
@@ -37,7 +36,7 @@ class RewriteRequest:
 
     @property
     def read_faults(self) -> tuple[Complaint, ...]:
-        """The faults; the whole rationale as one where nobody read it."""
+        """The faults; the whole rationale as one fault where it has not been parsed."""
         return (Complaint(self.rationale, self.rationale),) if self.faults is None else self.faults
 
 
@@ -45,9 +44,9 @@ class Reviser(Protocol):
     """Rewrites sentences. Answers come in the order asked, however they are batched.
 
     Attributes:
-        settings: Everything that decides an answer, by name: model, revision, prompt version,
+        settings: Everything that determines an answer, by name: model, revision, prompt version,
             dtype, library versions. It ends up in each row's signature.
-        strict: Whether rewrites with content words of their own are refused by default
+        strict: Whether rewrites that introduce content words of their own are refused by default
             (`guards.check`): right for models too small to be trusted with any.
     """
 
@@ -65,7 +64,7 @@ class Reviser(Protocol):
 
         Returns:
             Rewrites without surrounding white space, none of them in the request's `failed`. ""
-            proposes to delete the sentence; None where the reviser gave no usable answer.
+            proposes deleting the sentence; None where the reviser gave no usable answer.
 
         Raises:
             EngineDead: The model stopped answering for good.
@@ -75,7 +74,7 @@ class Reviser(Protocol):
 
 @runtime_checkable
 class WritesByRule(Protocol):
-    """A reviser that writes some rewrites by rules, which no guard of a model's words is for."""
+    """A reviser that makes some rewrites by rule, exempt from the guards on a model's words."""
 
     def by_rule(self, request: RewriteRequest) -> bool:
         """Whether a rule writes the rewrite."""
@@ -84,8 +83,8 @@ class WritesByRule(Protocol):
 
 @runtime_checkable
 class KnowsWords(Protocol):
-    """A reviser of few words, which is not asked about sentences full of others."""
+    """A reviser with a small vocabulary, which is not asked about sentences full of other words."""
 
     def foreign(self, requests: Sequence[RewriteRequest]) -> list[bool]:
-        """For each request whether too many words of sentence and rationale are unknown."""
+        """For each request, whether too many words of sentence and rationale are unknown."""
         ...

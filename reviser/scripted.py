@@ -12,7 +12,7 @@ Script = Callable[[RewriteRequest], str | None] | Mapping[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class DropReviser:
-    """Proposes to delete every flagged sentence: what a rewrite has to beat."""
+    """Proposes deleting every flagged sentence: the baseline that rewrites have to beat."""
 
     strict: bool = False
 

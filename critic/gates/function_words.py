@@ -1,4 +1,4 @@
-"""English function words, which claim nothing alone, and irregular forms of content words."""
+"""English function words, which claim nothing by themselves, and irregular content words."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FUNCTION_WORDS = """
     meanwhile additionally otherwise else well etc yes ok okay please oh
 """
 #: Determiners, pronouns, prepositions, conjunctions, auxiliaries, particles, adverbs of degree and
-#: of stance, and what an apostrophe leaves of contractions. Numbers but "one" are content.
+#: stance, and the pieces of contractions. Numbers are content, except "one".
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 _FORMS = """
@@ -61,5 +61,5 @@ def _irregular() -> dict[str, tuple[str, ...]]:
     return made
 
 
-#: Irregular form -> what it may be a form of.
+#: Irregular form -> the words that it may be a form of.
 IRREGULAR = _irregular()

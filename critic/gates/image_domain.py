@@ -1,8 +1,8 @@
-"""The domain gate: is this image of a kind the critic was trained on, by its tower's features?
+"""The domain gate: do the tower's features show an image of a kind the critic was trained on?
 
-A small network reads the tower's hidden states: a linear map of every patch with an offset for its
-place, a ReLU, then mean, maximum and standard deviation over patches, one hidden layer, a logit. It
-is fitted against out-of-domain images made for it (`scripts.research.domain_gate.fit`).
+A small network reads the tower's hidden states: a linear map of every patch plus an offset for its
+position, a ReLU, then mean, maximum and standard deviation over patches, one hidden layer, a logit.
+It is fitted against out-of-domain images made for the purpose (`scripts.research.domain_gate.fit`).
 """
 
 from __future__ import annotations
@@ -78,14 +78,14 @@ class DomainGate:
             features: As `tower_states` returns them.
 
         Raises:
-            ValueError: They come from a tower of another shape.
+            ValueError: They are from a tower of another shape.
         """
         import torch
 
         expected = (self.place.shape[0], self.embed.shape[0])
         if tuple(features.shape[1:]) != expected:
             raise ValueError(f"features of shape {features.shape[1:]}, this gate reads {expected}")
-        # in PyTorch: NumPy's threads would keep spinning on the cores that the model needs next
+        # in PyTorch, as NumPy's threads would keep spinning on cores that the model needs next
         embed, place, hidden, bias, out, offset = (
             torch.from_numpy(getattr(self, name)) for name in _WEIGHTS
         )

@@ -1,7 +1,7 @@
-"""The language gate: does the critic know this language, judging by its training captions' words?
+"""The language gate: do the words of the training captions show that the critic knows a language?
 
-Function words decide: an English caption about unknown things still shares half of its words with
-any English training text, a German caption next to none.
+Function words are decisive: an English caption about unknown things still shares half of its words
+with any English training text, a German caption next to none.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from revise_captions.records import Span
 
 WORDS_FILE = "words.txt"
 _WORD = re.compile(r"[^\W\d_]+")
-#: A caption of which a smaller fraction of the words is known is in another language.
+#: A caption with a smaller share of known words is in another language.
 KNOWN_IN_CAPTION = 0.34
-#: The same of a sentence with at least `SENTENCE_WORDS` words, in a caption that passed.
+#: The same for a sentence of at least `SENTENCE_WORDS` words, in a caption that passed.
 KNOWN_IN_SENTENCE = 0.25
 SENTENCE_WORDS = 4
 
@@ -46,15 +46,15 @@ class Vocabulary:
     """The words a critic was trained on. An empty vocabulary knows every language.
 
     Attributes:
-        known: Frequent ones, which tell the language.
-        taught: All of them; None: no word is too new for this critic.
+        known: The frequent ones, which identify the language.
+        taught: All of them; None if no word counts as unknown to this critic.
     """
 
     known: frozenset[str]
     taught: TaughtWords | None = None
 
     def unknown_word(self, sentence: str) -> str | None:
-        """The first content word that the critic was not taught; None where it knows them all."""
+        """The first content word that the critic was not taught; None if it knows them all."""
         return None if self.taught is None else self.taught.unknown(sentence)
 
     def in_case(self, text: str, spans: Sequence[Span]) -> str:

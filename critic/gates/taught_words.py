@@ -1,13 +1,13 @@
 """The unknown-word gate: a critic that was never taught “dragon” cannot say whether there is one.
 
-A small critic knows the words of its training data and no others, yet affirms them: asked about a
-dragon, it reads the frame “There is a …” and a few letters. So a sentence with a content word
-outside that list is unscored. The list is in words, whatever the tokenizer's pieces; inflected
+A small critic knows only the words of its training data, yet affirms others: asked about a dragon,
+it reads the frame “There is a …” and a few letters. So a sentence with a content word outside the
+list of taught words is unscored. The list holds words, independent of the tokenizer; inflected
 forms of a taught word are known, and English function words do not count. Numbers in digits are
 read digit by digit and never unknown. Words that were only ever read off signs, in quotes or
-capitals, are known there only: “FISH” on a sign teaches no fish. They, and names, are looked up
-like others, unless the training data showed that they are an open class, which has to be spelled
-out: then the list says so.
+capitals, are known only there: “FISH” on a sign does not teach what a fish is. These, and names,
+are looked up like other words, unless the training data showed that they are an open class, to be
+spelled out; the list then says so.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from revise_captions.errors import UserError
 from revise_captions.io.writing import write_text
 
 TAUGHT_FILE = "taught-words.txt"
-#: Lines of the file that say: words in quotes, names (in capitals within a sentence) may be any.
+#: Lines of the file that allow any word in quotes, and any name (capitalized within a sentence).
 QUOTED, NAMED = '"', "^"
-#: A class is open if by Good–Turing's estimate (words seen once, of all) more of it is unseen.
+#: A class is open if more of it is unseen by the Good–Turing estimate (share of words seen once).
 OPEN = 0.05
 _WORD = re.compile(r"[^\W\d_]+")
 _QUOTE = re.compile(r"[\"“][^\"“”]*[\"”]")
 _STOPS = '.!?:;"“”'
 _CAPITAL = re.compile(r"[A-Z]")
 _VOWEL = re.compile(r"[aeiouy]")
-#: As in "car": "caring" is of "care".
+#: As in "car": "caring" is a form of "care", not "car".
 _SHORT = re.compile(r"[^aeiou]*[aeiouy][^aeiouwxy]")
 
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """`quoted`: in quotes, or in capitals among words that are not; `name`: capitalized."""
+    """`quoted`: in quotes, or in capitals among words that are not; `name`: is capitalized."""
 
     text: str
     quoted: bool
@@ -61,13 +61,13 @@ def _words(text: str) -> Iterator[_Word]:
 
 def _starts(text: str, start: int) -> bool:
     """Whether a word that starts there is the first of a sentence or a quotation."""
-    return text[max(0, start - 8) : start].rstrip()[-1:] in _STOPS  # "" is in it, too
+    return text[max(0, start - 8) : start].rstrip()[-1:] in _STOPS  # `in` holds for "" too
 
 
 def base_forms(word: str, *, compared: bool = True) -> set[str]:
-    """What a lower-case word may be a form of, itself included: "running" of "run".
+    """The words that a lower-case word may be a form of, itself included: "run" for "running".
 
-    `compared`: also take off -er and -est.
+    `compared`: also strip -er and -est.
     """
     found = {word, *IRREGULAR.get(word, ())}
     for ending in ("ing", "ed", *(("er", "est") if compared else ())):
@@ -84,7 +84,7 @@ def base_forms(word: str, *, compared: bool = True) -> set[str]:
 
 
 def _stems(stem: str) -> set[str]:
-    """The verbs or adjectives that leave `stem` before -ing, -ed, -er or -est."""
+    """The verbs or adjectives that have `stem` before -ing, -ed, -er or -est."""
     if stem.endswith("i"):
         return {stem[:-1] + "y"}
     if len(stem) > 3 and stem[-1] == stem[-2]:
@@ -94,7 +94,7 @@ def _stems(stem: str) -> set[str]:
 
 @dataclass(frozen=True)
 class TaughtWords:
-    """The words that a critic was taught: in lower case, in capitals if only on signs; marks."""
+    """A critic's taught words: in lower case, in capitals if only on signs; and marker lines."""
 
     listed: frozenset[str]
 
@@ -103,7 +103,7 @@ class TaughtWords:
         return frozenset(form for word in self.listed for form in base_forms(word, compared=False))
 
     def unknown(self, sentence: str) -> str | None:
-        """The first content word that the critic was not taught, as written; None without one."""
+        """The first content word that the critic was not taught, as written; None if all were."""
         lower = _WORD.findall(sentence.lower())
         if all(word in self._forms or word in FUNCTION_WORDS for word in lower):
             return None
@@ -117,10 +117,10 @@ class TaughtWords:
         return None
 
     def in_case(self, sentence: str) -> str:
-        """The sentence as the critic reads it: without capitals that say nothing, of equal length.
+        """The sentence as the critic reads it: without uninformative capitals, of equal length.
 
-        “A DOG SITS.” and “A Dog Sits.” have other tokens for every word, which a small critic
-        would have to learn word by word. What is in quotes, words known from signs and names stay.
+        Every word of “A DOG SITS.” and “A Dog Sits.” has different tokens, which a small critic
+        would have to learn one by one. Quoted text, words known from signs, and names stay.
         """
         if not _CAPITAL.search(sentence, 1):
             return sentence
@@ -149,7 +149,7 @@ def taught_words(texts: Iterable[str]) -> TaughtWords:
     """The words of the sentences that a critic is trained on, whatever their frequency."""
     counts: dict[str, Counter[str]] = {"": Counter(), QUOTED: Counter(), NAMED: Counter()}
     for text in texts:
-        # a text all in capitals does not tell which words are only ever on signs
+        # a text all in capitals does not show which words are only ever on signs
         for word in _words(text) if any(map(str.islower, text)) else ():
             counts[QUOTED if word.quoted else NAMED if word.name else ""][word.text.lower()] += 1
     listed = {*counts[""], *counts[NAMED]}
@@ -162,13 +162,13 @@ def taught_words(texts: Iterable[str]) -> TaughtWords:
 
 
 def read_taught_words(folder: Path) -> TaughtWords | None:
-    """A checkpoint's list, one word a line; None where it has none: then all words are taken."""
+    """A checkpoint's list, one word per line; None if it has none, and all words are accepted."""
     path = folder / TAUGHT_FILE
     return TaughtWords(read_words(path)) if path.exists() else None
 
 
 def read_words(path: Path) -> frozenset[str]:
-    """The words of a list. Raises `UserError` if it cannot be read, or is no text in UTF-8."""
+    """The words of a list. Raises `UserError` if it cannot be read, or is not UTF-8 text."""
     try:
         return frozenset(path.read_text(encoding="utf-8").split())
     except UnicodeDecodeError as error:

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from revise_captions.errors import EngineDead
 
-#: Tokens of a forward pass, padding included: what a CPU's caches hold, and enough for a GPU.
+#: Tokens per forward pass, padding included: as many as a CPU's caches hold; enough for a GPU.
 TOKENS = {"cpu": 2048}
 MANY_TOKENS = 32_768
 
@@ -22,20 +22,20 @@ Item = TypeVar("Item")
 
 
 def token_budget(device: str) -> int:
-    """Tokens of a forward pass on a device, as torch names it (`cpu`, `cuda:1`)."""
+    """Tokens per forward pass on a device, named as in torch (`cpu`, `cuda:1`)."""
     return TOKENS.get(device.partition(":")[0], MANY_TOKENS)
 
 
 def batched(
     items: Sequence[Item], length: Callable[[Item], int], *, rows: int, tokens: int
 ) -> Iterator[list[Item]]:
-    """Items of similar length together, longest first, so that running out of memory comes early.
+    """Batches items of similar length, longest first, so that memory runs out early if at all.
 
     Args:
         items: What to batch.
-        length: Tokens of an item.
-        rows: Most items of a batch.
-        tokens: Most tokens of a batch, padded to its longest item; a longer item is alone.
+        length: Gives an item's tokens.
+        rows: Most items per batch.
+        tokens: Most tokens per batch, padded to its longest item; a longer item is alone.
     """
     batch: list[Item] = []
     for item in sorted(items, key=lambda item: -length(item)):
@@ -77,7 +77,7 @@ class BatchPart(Generic[Item]):
 
     Attributes:
         items: A batch, or a part of one.
-        fits: False for a single item without parts that did not fit: there is nothing to compute.
+        fits: False for a single, unsplittable item that did not fit: there is nothing to compute.
         failed: Whether memory ran out.
     """
 
@@ -96,15 +96,15 @@ class BatchPart(Generic[Item]):
 def halving(
     items: Sequence[Item], split: Callable[[Item], Sequence[Item]] = lambda item: ()
 ) -> Iterator[BatchPart[Item]]:
-    """Items to compute together, or in halves where memory runs out; keeps their order.
+    """Items to compute together, or in halves if memory runs out; keeps their order.
 
     Args:
         items: A batch.
-        split: The parts of an item that does not fit alone; none where it cannot be split.
+        split: The parts of an item that does not fit alone; none if it cannot be split.
 
     Yields:
-        Each part of the batch once that fits, after those that did not, and each item that never
-        does (`fits` is False).
+        Parts of the batch to try: larger ones that turn out not to fit, then each that fits, once,
+        and each item that never does (`fits` is False).
     """
     import torch
 

@@ -1,7 +1,7 @@
 """Compiled layers, for training and for judging.
 
 On a CPU a small critic spends most of its time between the matrix products (GELU, norms,
-rotations), which PyTorch's compiler fuses. It needs a C++ compiler, and time at the start.
+rotations), which PyTorch's compiler fuses. That needs a C++ compiler, and time at startup.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def compile_layers(model: Any, *, training: bool) -> None:
 
     Args:
         model: The network, on its device.
-        training: Compiles for each of the few padded lengths of training, with attention whose
-            backward pass is fast on a CPU; otherwise once for all lengths.
+        training: Whether to compile for each of the few padded lengths of training, with attention
+            whose backward pass is fast on a CPU; otherwise compiles once for all lengths.
 
     Raises:
         UserError: There is no C++ compiler.
@@ -56,7 +56,7 @@ def compile_layers(model: Any, *, training: bool) -> None:
     language, tower = model.model.language_model, model.model.vision_tower
     if on_cpu and training:
         tower.set_attn_implementation("eager")
-        if language.config._attn_implementation == ATTENTION:  # not where there is a soft-cap
+        if language.config._attn_implementation == ATTENTION:  # not with a soft-cap
             language.set_attn_implementation(PLAIN_ATTENTION)
     for layer in (*language.layers, *tower.encoder.layers):
         layer.compile(dynamic=not training)

@@ -1,8 +1,8 @@
 """A PaliGemma critic in this process.
 
-`judge` turns captions into packed rows, several sentences each, and reads P(factual) off one
-forward pass per batch of rows. `explain` decodes rationales greedily; what judging a caption has
-computed of its image and context is not computed again.
+`judge` turns captions into packed rows of several sentences each, and reads P(factual) off one
+forward pass per batch of rows. `explain` decodes rationales greedily, reusing what judging a
+caption has computed for its image and context.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from transformers import PaliGemmaForConditionalGeneration
 
-#: A caption is packed into several rows where the text of one would grow longer than this.
+#: A caption is packed into several rows if the text of one would be longer than this.
 ROW_TOKENS = 1536
 
 
@@ -74,9 +74,9 @@ class ScheduledRow:
 
     Attributes:
         row: Its tokens.
-        image: Which of `VisionFeatures.tower`.
-        request: Which of the judge requests.
-        sentences: Each branch's number among the texts that the request asks about.
+        image: Index into `VisionFeatures.tower`.
+        request: Index of the judge request.
+        sentences: Each branch's index among the texts that the request asks about.
     """
 
     row: PackedRow
@@ -85,7 +85,7 @@ class ScheduledRow:
     sentences: tuple[int, ...]
 
     def halves(self) -> list[ScheduledRow]:
-        """The branches in two rows; none where there is a single branch."""
+        """The branches split over two rows; none if there is only one branch."""
         middle = len(self.sentences) // 2
         return [
             replace(
@@ -104,7 +104,7 @@ class ScheduledRow:
 
 @dataclass(frozen=True, slots=True)
 class _RationalePrompt:
-    """A rationale to write: for which request, after which prompt, whose prefix may be cached."""
+    """A rationale to write: its request, and its prompt, whose prefix may be cached."""
 
     request: int
     row: PackedRow
@@ -122,10 +122,10 @@ class PaliGemmaCritic:
         tokenizer: Of its prompts.
         card: The facts about the checkpoint that answers depend on.
         vocabulary: The words it knows.
-        gate: Tells images of the kinds it was trained on from others; None: it takes all.
+        gate: Recognizes images of the kinds it was trained on; None: it takes all.
         threshold: P(factual) below which a sentence is nonfactual.
-        settings: Everything that decides an answer, by name.
-        batch_size: Most rows of a forward pass.
+        settings: Everything that determines an answer, by name.
+        batch_size: Most rows per forward pass.
         packed: Whether the sentences of a caption share a row, where the attention mode allows it.
     """
 
@@ -195,9 +195,9 @@ class PaliGemmaCritic:
         return verdicts
 
     def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
-        """Whether each image is of the kinds that the critic was trained on, as its gate sees it.
+        """Whether each image is of a kind that the critic was trained on, according to its gate.
 
-        What the tower computes for that is kept for `judge`.
+        The tower's output is kept for `judge`.
 
         Raises:
             EngineDead: The device failed, or has no memory for a single image.
@@ -211,7 +211,7 @@ class PaliGemmaCritic:
     def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         """A rationale per request, greedily decoded.
 
-        It is "" where the prompt is longer than the critic's context, or does not fit in memory.
+        It is "" if the prompt is longer than the critic's context, or does not fit in memory.
 
         Raises:
             EngineDead: The device failed, or has no memory for a single image.
@@ -223,7 +223,7 @@ class PaliGemmaCritic:
             prompts = list(
                 filter(None, map(self._rationale_prompt, range(len(requests)), requests))
             )
-            for cached in (True, False):  # a batch is prefilled in one way
+            for cached in (True, False):  # a batch is prefilled one way or the other
                 part = [prompt for prompt in prompts if (prompt.prefix is not None) is cached]
                 rows, length = 2 * self.batch_size, lambda prompt: len(prompt.row)
                 every = batched(part, length, rows=rows, tokens=8 * self.tokens)
@@ -257,7 +257,7 @@ class PaliGemmaCritic:
         yield from self._batched(rows)
 
     def forget(self) -> None:
-        """Drops what is kept from one call for the next: answers stay the same, times do not."""
+        """Drops what is kept between calls: this changes times, but no answers."""
         self._features = None
         self.prefix_caches.clear()
         self.tokenizer.forget()
@@ -312,11 +312,11 @@ class PaliGemmaCritic:
     def _verdicts(
         self, rows: Sequence[tuple[ScheduledRow, bool]], answers: Sequence[torch.Tensor]
     ) -> Iterator[tuple[ScheduledRow, int, Verdict]]:
-        """A verdict for every branch. Here, once, the device is waited for.
+        """A verdict for every branch. This is the only place that waits for the device.
 
         Args:
             rows: Rows in the order computed, and whether each fitted in memory.
-            answers: `_forward` of those that did.
+            answers: The results of `_forward` for those that did.
         """
         values = iter(torch.cat(list(answers), dim=1).T.tolist() if answers else [])
         for row, fitted in rows:
@@ -361,8 +361,8 @@ class PaliGemmaCritic:
         return found
 
     def _answer_places(self, rows: Sequence[ScheduledRow], batch: PackedBatch) -> list[int]:
-        """The flat places to read: of every branch the last of its prompt, whose logits are the
-        answer's, and the last of the answer Yes, whose logits are of what follows."""
+        """The flat places to read: for every branch the last of its prompt, whose logits predict
+        the answer, and the last of the answer Yes, whose logits predict what follows."""
         return [
             batch.at(number, k, branch.prompt - 1 + step)
             for number, row in enumerate(rows)
@@ -373,8 +373,8 @@ class PaliGemmaCritic:
     def _drop_factual(
         self, requests: Sequence[JudgeRequest], verdicts: Sequence[Sequence[Verdict]]
     ) -> None:
-        """Frees the prefix caches of captions without an error: only errors are explained, and
-        those of sentences in their text."""
+        """Frees the prefix caches of captions without an error: only errors are explained, and only
+        for sentences in the caption's text."""
         for request, found in zip(requests, verdicts, strict=True):
             wrong = any(v.p_factual is not None and v.p_factual < self.threshold for v in found)
             if request.instead is not None or not wrong:
@@ -383,7 +383,7 @@ class PaliGemmaCritic:
     # --- Explaining -----------------------------------------------------------------------------
 
     def _rationale_prompt(self, number: int, request: ExplainRequest) -> _RationalePrompt | None:
-        """None where the prompt is longer than the context."""
+        """The prompt; None if it is longer than the context."""
         query = rationale_query(
             self.tokenizer, self.vocabulary, request, self.images, self.card.max_length
         )
@@ -399,7 +399,7 @@ class PaliGemmaCritic:
         requests: Sequence[ExplainRequest],
         features: VisionFeatures,
     ) -> list[list[int]]:
-        """The rationales' ids. Either all prompts have a cached prefix, or none has."""
+        """The rationales' ids. Either all prompts have a cached prefix, or none does."""
         prefixes = [prompt.prefix for prompt in prompts if prompt.prefix is not None]
         rows = [prompt.row for prompt in prompts]
         if prefixes:

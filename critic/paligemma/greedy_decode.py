@@ -1,8 +1,8 @@
 """Greedy decoding of several prompts at once with a key–value cache.
 
-`prefill` computes whole prompts. Where judging a caption has left the keys and values of its image
-and context (`PrefixCaches`), `prefill_from_cache` computes the question alone. `greedy` goes on
-from either.
+`prefill` computes whole prompts. If judging a caption has left the keys and values of its image and
+context (`PrefixCaches`), `prefill_from_cache` computes only the question. `greedy` continues from
+either.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 if TYPE_CHECKING:
     from transformers import Cache, PaliGemmaForConditionalGeneration
 
-#: Bytes of prefix caches on a CPU, and their fraction of an accelerator's memory.
+#: Limits of prefix caches: bytes on a CPU, and the fraction of an accelerator's memory.
 CACHE_BYTES, CACHE_FRACTION = 1 << 30, 0.2
 
 
@@ -31,7 +31,7 @@ class PrefixCache:
 
     Attributes:
         trunk: The ids of its text tokens.
-        layers: Of each layer, keys and values, (kv heads, image and text tokens, head).
+        layers: Each layer's keys and values, (kv heads, image and text tokens, head).
     """
 
     trunk: tuple[int, ...]
@@ -44,7 +44,7 @@ class PrefixCache:
 
 
 class PrefixCaches:
-    """The prefix caches that judging leaves for explaining, by image object and text.
+    """The prefix caches that judging keeps for explaining, by image object and text.
 
     Args:
         limit: Bytes; no cache is added once they are used up.
@@ -98,12 +98,12 @@ def cache_limit(device: torch.device) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DecoderState:
-    """n prompts whose next token is to be chosen, up to w positions of each cached.
+    """n prompts whose next token is to be chosen, each with up to w cached positions.
 
     Attributes:
         cache: Their keys and values.
         hidden: Last hidden states of the prompts' last tokens, (n, 1, hidden).
-        positions: Of the cached keys, (n, w), from 1; 0 is padding.
+        positions: Positions of the cached keys, (n, w), from 1; 0 is padding.
         lengths: Tokens of each prompt, (n,).
     """
 
@@ -156,8 +156,8 @@ def prefill_from_cache(
         model: The critic's network.
         tokenizer: Of its prompts.
         branches: The questions.
-        prefixes: The cache that each of them goes on from, at its `fork`.
-        images: Image tokens in front of the text.
+        prefixes: The cache that each continues from, at its `fork`.
+        images: Image tokens before the text.
     """
     from transformers import DynamicCache
 
@@ -190,7 +190,7 @@ def greedy(
 ) -> list[list[int]]:
     """The likeliest next ids of each prompt, at most `limit`, without the `<eos>` that ends them.
 
-    Padding stays in the cache and is masked; positions go on from each prompt's own end.
+    Padding stays in the cache and is masked; positions continue from each prompt's own end.
     """
     hidden, positions, lengths = state.hidden, state.positions, state.lengths
     new = torch.full((len(lengths), limit), tokenizer.eos, device=hidden.device)
@@ -223,7 +223,7 @@ def _masks(
     visible = (key > 0) & (key <= query)
     window = model.config.text_config.sliding_window
     mask = _additive(visible, _dtype(model))
-    if window is None or positions.shape[1] <= window:  # no position is larger than their number
+    if window is None or positions.shape[1] <= window:  # no position exceeds their number
         return mask, None
     return mask, _additive(visible & (query - key < window), _dtype(model))
 
@@ -234,7 +234,7 @@ def _additive(visible: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def _padding(width: int, lengths: torch.Tensor) -> torch.Tensor:
-    """Which places are behind a row's end, (n, width)."""
+    """Which places are past a row's end, (n, width)."""
     return torch.arange(width, device=lengths.device)[None, :] >= lengths[:, None]
 
 

@@ -31,9 +31,9 @@ def resized(image: Image, size: int) -> Pixels:
 
 
 class ImagePrefetcher:
-    """Images resized ahead of time; threads may share it.
+    """Resizes images ahead of time; threads may share it.
 
-    Pixels that are never taken are freed with their image.
+    Pixels that are never taken are freed along with their image.
 
     Args:
         size: Side of the resized square, in pixels.

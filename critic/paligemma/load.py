@@ -17,7 +17,7 @@ from revise_captions.errors import UserError
 from revise_captions.pretrained import load_pretrained, load_weights, with_adapter
 from revise_captions.process_memory import keep_freed_memory
 
-#: Most rows of a forward pass, where nothing else is asked for.
+#: Default limit of rows per forward pass.
 ROWS = 16
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def load_paligemma(name: str, options: CriticOptions = DEFAULT) -> PaliGemmaCrit
     """Loads a PaliGemma 2 critic into this process.
 
     Args:
-        name: `picturebook`, a folder written by `captions finetune`, or a PaliGemma 2 hub id. Of an
-            adapter the base is loaded first.
+        name: `picturebook`, a folder written by `captions finetune`, or a PaliGemma 2 hub id. For
+            an adapter, the base is loaded first.
         options: How it is loaded; a profile is not applied here.
 
     Raises:
@@ -88,7 +88,7 @@ def _placed(
 
 
 def _settings(card: CriticCard, dtype: torch.dtype, place: str, compiled: bool) -> dict[str, str]:
-    """The settings that answers depend on, beside the weights."""
+    """The settings, besides the weights, that answers depend on."""
     from torch import __version__ as torch_version
     from transformers import __version__
 
@@ -107,7 +107,7 @@ def _settings(card: CriticCard, dtype: torch.dtype, place: str, compiled: bool) 
 def load_model(
     folder: Path, dtype: torch.dtype, adapter: Path | None
 ) -> PaliGemmaForConditionalGeneration:
-    """The network of a folder, with the attention that packing needs.
+    """The network in a folder, with the attention that packing needs.
 
     Args:
         folder: The checkpoint.

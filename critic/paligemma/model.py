@@ -1,8 +1,8 @@
 """The critic's network: a small PaliGemma 2, and its forward pass over packed rows.
 
-The language model's attention is PyTorch's scaled dot-product attention, registered under a name of
-its own because transformers refuses "sdpa" for Gemma 2, whose soft-caps it does not honor. This one
-raises an error where a soft-cap is set.
+The language model uses PyTorch's scaled dot-product attention, registered under a name of its own
+because transformers refuses "sdpa" for Gemma 2, whose soft-caps it does not honor. This one raises
+an error if a soft-cap is set.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 ATTENTION = "caption_tree"
 PLAIN_ATTENTION = "caption_tree_plain"
-#: Devices where PyTorch is left to share keys among heads; elsewhere they are repeated, as
-#: transformers' own attention does under a mask.
+#: Devices on which PyTorch itself shares keys among heads; elsewhere they are repeated, as in
+#: transformers' own attention under a mask.
 SHARES_KEYS = ("cpu",)
 #: The bundled shape; every value can be overridden by name in `new_model`.
 SHAPE = {
@@ -81,11 +81,11 @@ def _plain_attention(
     softcap: float | None = None,
     **_: Any,
 ) -> tuple[torch.Tensor, None]:
-    """The same in plain operations, for training with compiled layers on a CPU, where the backward
-    pass of the fused kernel is slow.
+    """`_attention` in plain operations, for training with compiled layers on a CPU, where the
+    fused kernel's backward pass is slow.
 
-    Queries that share a key head are stacked, (rows, key heads, group × length, width), so that no
-    key is copied.
+    Queries that share a key head are stacked, (rows, key heads, group × length, width), to avoid
+    copying keys.
     """
     from torch.nn.functional import dropout as dropped
 
@@ -118,7 +118,7 @@ def use_tree_attention(model: PaliGemmaForConditionalGeneration) -> None:
 def new_model(tokenizer: PromptTokenizer, **shape: int) -> PaliGemmaForConditionalGeneration:
     """A model of the bundled shape, randomly initialized from torch's generator.
 
-    Both of Gemma 2's soft-caps are off: versions of transformers and engines disagree about them.
+    Both of Gemma 2's soft-caps are off, as transformers versions and engines disagree about them.
 
     Args:
         tokenizer: Fixes the vocabulary.
@@ -182,8 +182,8 @@ def new_model(tokenizer: PromptTokenizer, **shape: int) -> PaliGemmaForCondition
 
 
 def _initialize(model: PaliGemmaForConditionalGeneration) -> None:
-    """Initial scales for a small model: unit-size embeddings and image features, residual branches
-    that start small.
+    """Initial scales for a small model: unit-size embeddings and image features, and residual
+    branches that start small.
 
     transformers' default (0.02 everywhere) suits widths of thousands; here the first layers' noise
     would drown the tokens.
@@ -201,7 +201,7 @@ def _initialize(model: PaliGemmaForConditionalGeneration) -> None:
 
 
 def image_tokens(model: PaliGemmaForConditionalGeneration) -> int:
-    """Tokens of an image."""
+    """Tokens per image."""
     vision = model.config.vision_config
     return int((vision.image_size // vision.patch_size) ** 2)
 
@@ -255,7 +255,7 @@ def run_layers(
         mask: Additive, (rows, 1, length, cached length).
         positions: From 1, (rows, length).
         cache: Gets the keys and values, if given.
-        sliding: The mask of sliding-window layers, where positions go beyond the window.
+        sliding: The mask of sliding-window layers, needed if positions go beyond the window.
     """
     language_model = model.model.language_model
     output: torch.Tensor = language_model(

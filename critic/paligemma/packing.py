@@ -3,12 +3,12 @@
     <image>×N <bos> OPEN S0 " S1" … " Sn-1"     the trunk: image and growing context, once
         └ [white space] ASK Si END [answer]     a branch: one sentence's question, off the trunk
 
-A branch attends to the trunk up to its fork and, causally, to itself, and its positions go on from
-the fork: every token attends to what it would in a prompt of its own. The answers are those of one
-prompt per sentence, at a fraction of the tokens. That holds for attention modes in which no token
-attends to a later one except within the image: `image-prefix` (the image attends to itself in
+A branch attends to the trunk up to its fork and, causally, to itself, and its positions continue
+from the fork, so every token attends to what it would in a separate prompt. The answers are those
+of one prompt per sentence, at a fraction of the tokens. This holds for attention modes in which no
+token attends to a later one except within the image: `image-prefix` (the image attends to itself in
 both directions, text is causal) and `causal`. Under `prefix` (PaliGemma's own: image and prompt all
-attend to each other) each branch needs a row of its own: `unpack`.
+attend to each other) each branch needs its own row: `unpack`.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class PackedRow:
     Attributes:
         images: Image tokens.
         trunk: Text tokens of the trunk.
-        branches: What leaves it.
-        block: The first so many positions attend to each other in both directions.
+        branches: The branches off it.
+        block: How many leading positions attend to each other in both directions.
     """
 
     images: int
@@ -92,7 +92,7 @@ class Trunk:
 
 
 def context_trunk(tokenizer: PromptTokenizer, caption: str, spans: Sequence[Span]) -> Trunk:
-    """The trunk up to the last sentence's fork; same pieces as `prompts.context_pieces`."""
+    """The trunk up to the last sentence's fork; the same pieces as `prompts.context_pieces`."""
     ids = [tokenizer.bos, *tokenizer.special(prompts.OPEN)]
     forks = [len(ids)]
     cuts = [0, *(span.end for span in spans[:-1])]
@@ -123,7 +123,7 @@ def question(
         index: Which of `spans` to ask about.
         rationale: Asks for a rationale instead of Yes or No.
         answer: Ids of an answer to append.
-        instead: Text to ask about in the sentence's place.
+        instead: Text to ask about in place of the sentence.
     """
     previous = spans[index - 1].end if index else 0
     space = caption[previous : spans[index].start]
@@ -144,7 +144,7 @@ def question(
 def pack(
     images: int, trunk: Trunk, branches: Sequence[Branch], attention_mode: AttentionMode
 ) -> PackedRow:
-    """One row for all branches, the trunk cut after the last fork.
+    """One row for all branches, with the trunk cut after the last fork.
 
     Raises:
         ValueError: The attention mode is prefix, which shares nothing between sentences.
@@ -163,7 +163,7 @@ def pack(
 def unpack(
     images: int, trunk: Trunk, branches: Sequence[Branch], attention_mode: AttentionMode
 ) -> list[PackedRow]:
-    """One row for each branch, which is a plain prompt, in any attention mode."""
+    """One row per branch, which makes it a plain prompt, in any attention mode."""
     blocks = {AttentionMode.CAUSAL: lambda _: 0, AttentionMode.IMAGE_PREFIX: lambda _: images}
     block = blocks.get(attention_mode, lambda branch: images + branch.fork + branch.prompt)
     return [
@@ -181,7 +181,7 @@ class PackedBatch:
         segment: 0 for the trunk, 1… for branches, -1 for padding.
         fork: Leading positions that a token's branch shares with the trunk.
         block: `PackedRow.block`, (rows,).
-        starts: Of each row, where its branches begin.
+        starts: Where the branches of each row begin.
     """
 
     ids: Ints
@@ -233,14 +233,14 @@ def tree_mask(
         batch: The rows.
         dtype: Of the mask.
         device: Of the mask.
-        window: For sliding-window layers: how many positions back a token attends.
+        window: How many positions back a token attends, for sliding-window layers.
 
     Returns:
         (rows, 1, length, length): 0 where query q attends to key k, else the lowest number.
     """
     import torch
 
-    # small integers: the device compares all pairs, and only the vectors travel there
+    # small integers, as the device compares all pairs; only the vectors are copied to it
     small = torch.int16 if batch.ids.shape[1] < 2**15 else torch.int32
 
     def there(values: Ints) -> torch.Tensor:

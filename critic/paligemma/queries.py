@@ -1,4 +1,4 @@
-"""What a PaliGemma critic is asked about a caption, and what its answers mean, on any engine."""
+"""The questions to a PaliGemma critic about a caption, and its answers' meaning, on any engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from revise_captions.critic.protocol import LEAST_MASS, ExplainRequest, JudgeReq
 from revise_captions.records import Span, UnknownWord, Unscored, Verdict
 from revise_captions.stats.probability_maps import ProbabilityMap
 
-#: New tokens of a rationale.
+#: The most new tokens of a rationale.
 MAX_RATIONALE = 64
 
 
@@ -22,20 +22,20 @@ def judge_queries(
     images: int,
     longest: int,
 ) -> tuple[list[Verdict], list[tuple[int, Branch]], Trunk]:
-    """The questions about a caption's sentences, for those that the critic can judge.
+    """The questions about those of a caption's sentences that the critic can judge.
 
     Args:
         tokenizer: The critic's.
         vocabulary: The words it knows: sentences in another language, or with an unknown word, are
             not asked about.
         request: The caption.
-        images: Image tokens in front of the text.
+        images: Image tokens before the text.
         longest: Most tokens of a prompt with its answer, image tokens included.
 
     Returns:
-        A verdict for each text of `asked`, which says why it is unscored or holds the
-        place of the answer; the branches to ask, each with its number among the verdicts and
-        ending in the answer Yes; and the trunk they leave.
+        A verdict for each text of `asked`, which says why it is unscored or is a placeholder for
+        the answer; the branches to ask, each with its index among the verdicts and ending in the
+        answer Yes; and the trunk that they fork from.
     """
     spans = request.spans
     text = vocabulary.in_case(request.text, spans)
@@ -49,7 +49,7 @@ def judge_queries(
         if word := vocabulary.unknown_word(said):
             verdicts.append(Verdict(None, UnknownWord(word)))
             continue
-        # forks only grow: once one is too long, no later sentence needs to be tokenized
+        # forks only grow: once one is too long, later sentences need not be tokenized
         verdicts.append(Verdict(None, Unscored.TOO_LONG))
         if images + trunk.forks[index] >= longest:
             continue
@@ -76,9 +76,9 @@ def rationale_query(
     images: int,
     longest: int,
 ) -> tuple[Trunk, Branch] | None:
-    """The question what is wrong with a sentence; None where its prompt has over `longest` tokens.
+    """The question of what is wrong with a sentence; None if its prompt exceeds `longest` tokens.
 
-    `images`: image tokens in front of the text.
+    `images`: image tokens before the text.
     """
     spans, index = request.spans, request.index
     text = vocabulary.in_case(request.text, spans)
@@ -97,10 +97,10 @@ def verdict_of(
         mass: The probability of Yes and No together.
         nothing: Whether “, nothing to assess” is likelier than the end of the answer after a Yes.
         threshold: The P(factual) below which a sentence is nonfactual.
-        map_: What P(Yes) goes through to become P(factual).
+        map_: Maps P(Yes) to P(factual).
     """
     mass = round(min(1.0, mass), 4)
     if mass < LEAST_MASS:
         return Verdict(None, Unscored.NO_ANSWER, answer_mass=mass)
-    p = float(map_(np.float64(round(p_yes, 4))))  # of four decimals, as maps are fitted
+    p = float(map_(np.float64(round(p_yes, 4))))  # maps are fitted on four decimals
     return Verdict(p, assessable=not (nothing and p >= threshold), answer_mass=mass)

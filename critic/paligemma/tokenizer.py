@@ -1,9 +1,9 @@
 """Tokens: the bundled critic's own tokenizer, and how prompt pieces become token ids.
 
-Pieces are encoded one by one, never as concatenated text. A template piece is one token of our
-own tokenizer (plus a plain `"\\n"` where it ends in one, which vLLM's PaliGemma insists on); a
+Pieces are encoded one by one, never as concatenated text. A template piece is a single token of our
+own tokenizer (plus a plain `"\\n"` if it ends in one, which vLLM's PaliGemma insists on); a
 tokenizer without those tokens encodes it as ordinary text. User text is always encoded with the
-special tokens switched off, so `</TARGET>` or `<image>` in a caption stays a row of plain bytes.
+special tokens switched off, so `</TARGET>` or `<image>` in a caption remains plain bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from revise_captions.text.tokens import PlainText, train_bytes
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-#: Asks for a dense description of the image: a training task only, which teaches the tower to see.
+#: Asks for a dense description of the image: only a training task, to teach the tower to see.
 DESCRIBE = "describe the image\n"
 TEMPLATES = (
     prompts.OPEN,
@@ -30,7 +30,7 @@ TEMPLATES = (
     DESCRIBE,
 )
 PAD, EOS, BOS, IMAGE, NEWLINE = "<pad>", "<eos>", "<bos>", "<image>", "\n"
-#: The most characters of a text whose ids are cached, and the most texts.
+#: The most characters of a text whose ids are cached, and the most texts cached.
 SHORT, REMEMBERED = 300, 20_000
 #: PaliGemma's processor appends this many tokens (`<loc…>`, `<seg…>`) to any tokenizer it loads.
 PROCESSOR_TOKENS = 1152
@@ -64,7 +64,7 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int = 2048) -> PreTrainedT
 
 
 def vocabulary_size(tokenizer: PreTrainedTokenizerFast) -> int:
-    """Rows of a small critic's embeddings: all tokens, the processor's too, in multiples of 64."""
+    """Embedding rows of a small critic: all tokens, the processor's too, rounded up to 64s."""
     return -(-(len(tokenizer) + PROCESSOR_TOKENS) // 64) * 64
 
 

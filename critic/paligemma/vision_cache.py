@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from transformers import PaliGemmaForConditionalGeneration
 
-#: Images that go through the tower together.
+#: How many images go through the tower together.
 TOGETHER = 32
 
 
@@ -35,7 +35,7 @@ class VisionFeatures:
     Attributes:
         tower: (images, patches, hidden).
         inside: Whether each image is in the domain of `gate`.
-        index: Number of an image, by the id of its object.
+        index: Index of an image, by the id of its object.
         images: The objects, kept alive so that no id is reused.
         gate: The gate that decided `inside`; None: all images are inside.
     """
@@ -63,7 +63,7 @@ def encode_images(
         model: The critic's network.
         images: The images, repetitions allowed.
         gate: The domain gate; None: all images are inside.
-        prefetcher: Holds images that have been resized already.
+        prefetcher: Holds images that have already been resized.
 
     Raises:
         EngineDead: The device has no memory for a single image.
@@ -92,7 +92,7 @@ def pixels_of(
 ) -> Iterator[torch.Tensor]:
     """Pixel values on the model's device, (up to `TOGETHER`, 3, size, size) at a time.
 
-    Threads resize the next images meanwhile.
+    Meanwhile, threads resize the next images.
     """
     prefetcher = prefetcher or ImagePrefetcher(model.config.vision_config.image_size)
     device = model.device

@@ -1,10 +1,10 @@
 """A fine-tuned PaliGemma 2 critic on vLLM: the same token ids, one prompt per sentence.
 
-The prompts of a caption follow each other and share image and growing context, which vLLM's prefix
-cache computes once. vLLM's attention is image-prefix where its backend lets an image attend to
-itself (on a GPU), causal where that is switched off or not available (on a CPU), and never
-PaliGemma's own, prefix. Checkpoints of another attention mode are refused
-(`expect_attention_mode`), and so is a vLLM that places image tokens otherwise than training did.
+The prompts of a caption are consecutive and share the image and the growing context, which vLLM's
+prefix cache computes once. vLLM's attention is image-prefix if its backend lets an image attend to
+itself (on a GPU), causal if that is switched off or not available (on a CPU), and never PaliGemma's
+own, prefix. Checkpoints of another attention mode are refused (`expect_attention_mode`), and so is
+a vLLM that places image tokens differently from training.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 Answer = TypeVar("Answer")
-#: For each image, whether it is of a kind that the critic was trained on.
+#: Tells for each image whether it is of a kind that the critic was trained on.
 Gate = Callable[[Sequence["Image"]], list[bool]]
 
 
@@ -69,11 +69,11 @@ class VllmCritic:
         tokenizer: Of the critic's prompts.
         card: The facts about the checkpoint that answers depend on.
         vocabulary: The words it knows.
-        gate: Tells images of the kinds it was trained on from others; None: it takes all.
+        gate: Recognizes images of the kinds it was trained on; None: it takes all.
         size: Side of an image in pixels.
-        images: Tokens of an image.
+        images: Tokens per image.
         threshold: P(factual) below which a sentence is nonfactual.
-        settings: Everything that decides an answer, by name.
+        settings: Everything that determines an answer, by name.
     """
 
     def __init__(
@@ -119,11 +119,11 @@ class VllmCritic:
         return verdicts
 
     def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
-        """Whether each image is of the kinds that the critic was trained on, as its gate tells."""
+        """Whether each image is of a kind that the critic was trained on, according to its gate."""
         return [Acceptance(mine) for mine in self._inside(images)]
 
     def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
-        """A rationale per request, greedily decoded; "" where the prompt is over the context."""
+        """A rationale per request, greedily decoded; "" if the prompt exceeds the context."""
         from vllm import SamplingParams
 
         resized = self._resized([request.image for request in requests])
@@ -163,7 +163,7 @@ class VllmCritic:
         """Asks about one sentence of a grey image.
 
         Raises:
-            UserError: vLLM does not answer, or builds another prompt than training did.
+            UserError: vLLM does not answer, or builds a different prompt from training's.
         """
         from PIL import Image
 
@@ -189,7 +189,7 @@ class VllmCritic:
         return VllmRequest([*trunk.ids[1 : branch.fork], *branch.ids[: branch.prompt]], (image,))
 
     def _resized(self, images: Sequence[Image]) -> dict[int, Image]:
-        """By id, at the tower's size: vLLM's own resizing rounds differently."""
+        """The images by id, at the tower's size: vLLM's own resizing rounds differently."""
         from PIL import Image
 
         from revise_captions.critic.paligemma.image_prefetch import resized
@@ -198,7 +198,7 @@ class VllmCritic:
         return {k: Image.fromarray(resized(image, self.size)) for k, image in distinct.items()}
 
     def _inside(self, images: Sequence[Image]) -> list[bool]:
-        """Whether each image is of the domain; what the gate said once is remembered."""
+        """Whether each image is in the domain; the gate's answers are remembered."""
         if self.gate is None:
             return [True] * len(images)
         new = list(
@@ -228,7 +228,7 @@ class VllmCritic:
         new: int,
         read: Callable[[Any], Answer],
     ) -> list[Answer | Failed]:
-        """What is read in vLLM's output for each prompt. `kind`: see `batches.kept`."""
+        """What `read` finds in vLLM's output for each prompt. `kind`: see `batches.kept`."""
 
         def ask(some: Sequence[tuple[Any, ...]]) -> list[Answer | Failed]:
             requests = [VllmRequest(ids, pictures) for ids, *pictures in some]
@@ -282,12 +282,12 @@ def load_vllm_critic(name: str, options: CriticOptions = DEFAULT, **of_vllm: Any
     """Loads a PaliGemma 2 critic into vLLM; arguments as for `paligemma.load.load_paligemma`.
 
     Args:
-        name: Which.
+        name: Which critic.
         options: How it is loaded.
         of_vllm: Passed on to `vllm.LLM`.
 
     Raises:
-        UserError: There is no such critic, or vLLM does not compute it as it was trained.
+        UserError: There is no such critic, or vLLM cannot compute it as it was trained.
     """
     own, folder, added = critic_folders(name, options.adapter)
     if added is not None:
@@ -351,7 +351,7 @@ def _engine_options(card: CriticCard, text: Any, dtype: str, device: str) -> dic
 
 
 def _gate(own: Path, folder: Path) -> Gate | None:
-    """The checkpoint's gate, if it has one, on a tower of its own: vLLM's is out of reach."""
+    """The checkpoint's gate, if any, with a tower of its own, as vLLM's cannot be reached."""
     from revise_captions.critic.gates.image_domain import read_gate
 
     gate = read_gate(own)

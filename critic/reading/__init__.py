@@ -1,1 +1,1 @@
-"""The one place where the words of a rationale are read: what they call wrong becomes data."""
+"""The one place that parses rationales: what their words call wrong becomes data."""

@@ -1,4 +1,4 @@
-"""Claims of absence: a sentence that denies one thing, with what is there instead."""
+"""Claims of absence: corrects a sentence that denies one thing to say what is there."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _BE = re.compile(r"\b(?:is|are)\b", re.IGNORECASE)
 
 
 def affirmed(sentence: str, rationale: str) -> str | None:
-    """A sentence that denies one thing, saying instead what the rationale says is there.
+    """The sentence, with what it denies replaced by what the rationale says is there.
 
     "There are no dogs in the image." with "There is a dog in the picture, but there are no lamps."
     becomes "There is a dog in the image."
 
     Returns:
-        The sentence with the thing in the place of what it denies; None where it does not deny
-        exactly one, or the rationale names nothing that is there.
+        The sentence that says what is there; None if the original does not deny exactly one thing,
+        or the rationale names nothing that is there.
     """
     found = _NO_THINGS.search(sentence)
     present = next((m for p in _PRESENT if (m := p.search(rationale)) is not None), None)

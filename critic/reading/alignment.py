@@ -1,8 +1,8 @@
-"""What a rationale in no known wording states, by what it has in common with the sentence.
+"""Reads a rationale in no known wording by what it has in common with the sentence.
 
-A phrase that begins and ends as a part of the sentence does is that part, rightly, be it in other
-names for the same things. A count, color or time in a rationale that speaks of nothing else is the
-sentence's only one. `TALK` is words that speak about captions, which say nothing of the image.
+A phrase that begins and ends like a part of the sentence is that part corrected, even with other
+names for the same things. A count, color or time in a rationale about nothing else corrects the
+sentence's only one. `TALK` holds words about captions, which say nothing about the image.
 """
 
 # ruff: noqa: SIM905  (word lists read better as text)
@@ -19,7 +19,7 @@ from revise_captions.graphs.grading.senses import Kin, kin
 from revise_captions.records import Fix, Span
 from revise_captions.text.content_words import FUNCTION_WORDS, content_keys, known_keys
 
-#: Of function words these may be part of what is named.
+#: Function words that may be part of what is named.
 _PARTS = frozenset(
     "a an the of to in on at by for with from into onto upon about off out up down and or his her "
     "its their my your our being there".split()
@@ -59,7 +59,7 @@ TALK = (FUNCTION_WORDS - _PARTS) | (FRAME - {"one"}) | _TALK
 _WORD = re.compile(r"\w+(?:[’'.,:/-]\w+)*%?|[^\w\s]")
 _COUNT = re.compile(COUNT, re.IGNORECASE)
 _LEAST, _MOST, _GAP, _NEAR = 3, 16, 5, 3
-#: What says that some of the words that follow or precede are wrong.
+#: Says that some of the words after or before it are wrong.
 _WRONG = re.compile(
     r"\b(?:not?|never|nope|wrong\w*|incorrect\w*|inaccurat\w*|false\w*|mistak\w*"
     r"|instead|rather than|replace\w*|swap|substitute|confus\w*|contrary|err\w*|hallucinat\w*"
@@ -70,7 +70,7 @@ _WRONG = re.compile(
 _DENIES = re.compile(r"\b(?:not?|never|none|nothing|without|instead|rather)\b|n['’]t\b", re.I)
 
 
-#: Said before or beside a claim, of which it says nothing.
+#: Asides before or beside a claim, which add nothing to it.
 ASIDE = re.compile(
     r"^\W*(?:no|nope|wrong|error|incorrect)\b[,.:;!]\s*|\b(?:in|on|at) one (?:point|place|detail)\b"
     r"|\bone (?:thing|detail|point):|\bone (?=(?:can|could|might|should|would|sees?|finds?)\b)",
@@ -80,9 +80,9 @@ _COPULAS = frozenset("is are was were looks look appears".split())
 
 
 def pairs_by_class(text: str, sentence: str) -> Iterator[NamedPair]:
-    """A count, color or time that a rationale speaks of alone, for the only one of the sentence."""
+    """A count, color or time that is all a rationale is about, for the sentence's only one."""
     if _DENIES.search(text) or re.search(r"[\"“”„«»]", text):
-        return  # what is quoted is named
+        return  # quoted words are named explicitly
     for members in CLASSES:
         timed = members in TIMES
         said, told = (list(members.finditer(one)) for one in (sentence, text))
@@ -103,7 +103,7 @@ def pairs_by_class(text: str, sentence: str) -> Iterator[NamedPair]:
 
 
 def without_as_with(text: str, sentence: str) -> Fix | None:
-    """The fix of a sentence that is "without" what a rationale says is there, and says no more."""
+    """The fix for a sentence "without" something that a rationale only says is there."""
     places = list(re.finditer(r"\b(without)\b((?:\W+\w+){1,3})", sentence, re.IGNORECASE))
     if len(places) != 1 or _WRONG.search(text):
         return None
@@ -116,7 +116,7 @@ def without_as_with(text: str, sentence: str) -> Fix | None:
 
 
 def _unlike(wrong: str, right: str) -> Iterator[NamedPair]:
-    """Two of a class as a pair, if they are two: without what the second is silent of."""
+    """Two of a class as a pair, if they differ, without what the second does not mention."""
     if wrong.endswith("%") and right[-1:].isdigit():
         wrong = wrong[:-1]
     bound = re.match(rf"{BOUND} ", wrong, re.IGNORECASE)
@@ -127,8 +127,8 @@ def _unlike(wrong: str, right: str) -> Iterator[NamedPair]:
 
 
 def _belongs(place: re.Match[str], sentence: str, told: str, rest: str, alone: bool) -> bool:
-    """Whether a count or color is of all that a rationale speaks of; one of several is so only
-    where that is something, or has a word in common with what is said instead."""
+    """Whether a count or color belongs to all that a rationale is about; one of several does only
+    if there is something that it is about, or it shares a word with what is said instead."""
     before, after = (
         re.findall(r"[\w’'-]+", part)
         for part in (sentence[: place.start()], sentence[place.end() :])
@@ -145,7 +145,7 @@ def _belongs(place: re.Match[str], sentence: str, told: str, rest: str, alone: b
 
 
 def fix_of_part(text: str, sentence: str) -> Fix | None:
-    """The fix by a phrase that begins and ends as a part of the sentence does."""
+    """The fix by a phrase that begins and ends like a part of the sentence."""
     old, new = (list(_WORD.finditer(one.rstrip(" .;!"))) for one in (sentence, text))
     keys = [[match[0].casefold() for match in some] for some in (old, new)]
     if not _LEAST <= len(new) <= _MOST:
@@ -162,13 +162,13 @@ def fix_of_part(text: str, sentence: str) -> Fix | None:
         return None
     shared, _, a, b, before, after = found[0]
     if not before and (after < 2 or not b or TALK.intersection(keys[1][: len(new) - after])):
-        return None  # no beginning of the sentence, exchanged
+        return None  # not the sentence's beginning with a replacement
     gap = new[before : len(new) - after]
     anchors = [*keys[1][:before], *keys[1][len(new) - after :]]
     content = sum(key not in FUNCTION_WORDS and key[0].isalnum() for key in anchors)
     if any(match[0] in '.:;?!"' or match[0].casefold() in TALK - FUNCTION_WORDS for match in gap):
         return None
-    # "A kayak along the." is silent of what the sentence says of its boat
+    # "A kayak along the." leaves out what the sentence says about its boat
     least = 1 + (shared < _LEAST or (b - a - before > len(gap) > 0))
     if shared == len(new) == b - a + after or len(gap) > _GAP or content < least:
         return None
@@ -176,12 +176,12 @@ def fix_of_part(text: str, sentence: str) -> Fix | None:
         if not gap and (before < 2 or after < 2 or not content):
             return None
         before -= 1
-    if gap and b > a + before and keys[1][before] == "only":  # it stresses what is right
+    if gap and b > a + before and keys[1][before] == "only":  # "only" stresses what is right
         before, a = before + 1, a - 1
     if before == len(new) - after:
         return None
     if _COUNT.fullmatch(old[a + before][0]) and _COUNT.fullmatch(new[before][0]):
-        b = min(b, a + len(new) - after)  # it may be silent of a quality
+        b = min(b, a + len(new) - after)  # it may leave out an attribute
     span = Span(old[a + before].start(), old[b - 1].end())
     right = text[new[before].start() : new[len(new) - after - 1].end()]
     if span.of(sentence).casefold() == right.casefold():
@@ -192,14 +192,14 @@ def fix_of_part(text: str, sentence: str) -> Fix | None:
 
 
 def _shared(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many words both begin with."""
+    """How many words both have in common at the beginning."""
     unlike = (k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
     return next(unlike, min(len(old), len(new)))
 
 
 def _ends(old: Sequence[str], at: int, new: Sequence[str], taken: int) -> int:
-    """How many words the end of `new` shares with `old` from `at` on; 0 where it goes no further
-    back than that."""
+    """How many words the end of `new` shares with `old` from `at` on; 0 if these do not go back
+    further than that."""
     for size in range(len(new) - taken, 0, -1):
         if list(old[at : at + size]) == list(new[len(new) - size :]):
             return size
@@ -207,7 +207,7 @@ def _ends(old: Sequence[str], at: int, new: Sequence[str], taken: int) -> int:
 
 
 def in_the_words_of(sentence: str, text: str) -> str:
-    """A text with the sentence's names for what it gives others: "canine", for its "dog"."""
+    """A text with its names for things replaced by the sentence's: "canine" by "dog"."""
     said = [match[0].casefold() for match in _WORD.finditer(sentence)]
     told = {match[0].casefold() for match in _WORD.finditer(text)}
     free = [word for word in dict.fromkeys(said) if word not in told | TALK and word.isalpha()]
@@ -229,7 +229,7 @@ _ALIKE = (Kin.SAME, Kin.KIND, Kin.WIDER)
 
 
 def without_talk(text: str) -> Iterator[str]:
-    """What a rationale may state: itself, what it quotes, and itself without the talk around."""
+    """What a rationale may state: itself, what it quotes, and itself without surrounding talk."""
     yield text
     text = ASIDE.sub("", text)
     if not _WRONG.search(_QUOTED.sub("", text)):  # “a red hat” is made up

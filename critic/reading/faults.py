@@ -1,7 +1,7 @@
 """What a rationale says is wrong, fault by fault, and whether it is about the sentence at all.
 
-Of several faults a small model overlooks one, or puts one's words in the other's place; one by one
-it mends them all. Told what is wrong with something else, it puts the words in all the same.
+Given several faults, a small model overlooks one, or mixes them up; one by one, it corrects them
+all. Told what is wrong with something else, it inserts those words regardless.
 """
 
 # ruff: noqa: SIM905  (word lists read better as text)
@@ -18,9 +18,9 @@ from revise_captions.text.content_words import content_keys, known_keys
 from revise_captions.text.denials import denied
 from revise_captions.text.sentences import split
 
-#: Each costs a rewrite: a rationale with more faults is taken as a whole.
+#: Each costs a rewrite, so a rationale with more faults is treated as a whole.
 MOST = 6
-#: In characters; a longer rationale is taken as a whole, and is over the model's limit.
+#: In characters; a longer rationale is treated as a whole, and exceeds the model's limit.
 LONGEST = 2_000
 _MORE = r"(?:also|moreover|in\s+addition|additionally|furthermore|besides|finally|further)\b"
 _REST = r"(?:the\s+rest|everything\s+else|all\s+else|otherwise)\b"
@@ -41,7 +41,7 @@ _DENIES = re.compile(
     r"\b(?:not?|none|nothing|never|neither|cannot|wrong|incorrect|unsupported|made\s+up)\b|n['’]t",
     re.IGNORECASE,
 )
-#: Says what is wrong and what is right at once.
+#: Says both what is wrong and what is right.
 _EXCHANGES = re.compile(
     r",\s+not\b|\band\s+not\b|^not\b.+,|instead\s+of|rather\s+than|\bshould\s+be\b|->"
     r"|\b(?:replace|change|while|but)\b",
@@ -54,18 +54,18 @@ _GOES_ON = re.compile(
 )
 _IS_ABSENT = re.compile(r"^there\s+(?:is|are)\s+no\b[^,;]*$", re.IGNORECASE)
 _IS_WRONG = re.compile(r"\b(?:is|are)\s+(?:wrong|incorrect)$|\bdo(?:es)?\s+not\s+fit$", re.I)
-#: What is right, up to what is wrong, if that follows.
+#: Praise of what is right, up to what is wrong, if that follows.
 _PRAISE = re.compile(
     r"^(?![^,;]*(?:\bnot\b|n['’]t))[^,;]*\b(?:rightly|correctly|accurate(?:ly)?|can\s+indeed|"
     r"(?:is|are)\s+as\s+described|rest\s+is\s+fine)\b[^,;]*(?:$|(?:,\s+but|;\s+however|,)[\s,]+)",
     re.IGNORECASE,
 )
-#: Words for the sentence and the image, which say nothing of either.
+#: Words for the sentence and the image, which say nothing about either.
 _META = frozenset(
     "image picture photo photograph sentence caption description statement claim show shows shown "
     "see seen not no none nothing".split()
 )
-#: Words for being wrong, or perhaps wrong; they may also be what the sentence is about ("a word").
+#: Words for being wrong, or perhaps wrong; a sentence may also be about these ("a word").
 FRAME = _META | frozenset(
     "text word part hallucination hallucinated invention invented speculation evidence error "
     "mistake correction wrong right correct incorrect inaccurate true false supported unsupported "
@@ -88,15 +88,15 @@ _IT = re.compile(
 
 
 def read_faults(rationale: str, sentence: str, *, apart: bool = True) -> tuple[Complaint, ...]:
-    """What a rationale calls wrong in a sentence, without orders and without praise.
+    """What a rationale calls wrong in a sentence, without instructions and praise.
 
     Args:
         rationale: What is wrong, as a model wrote it.
         sentence: The sentence that it is about.
-        apart: One by one; otherwise all that it says as one fault.
+        apart: Whether to separate faults; otherwise all is one fault.
 
     Returns:
-        Without fixes; () where it is not about the sentence.
+        Faults without fixes; () if it is not about the sentence.
     """
     said = without_orders(rationale)
     found = faults(said, sentence)
@@ -104,7 +104,7 @@ def read_faults(rationale: str, sentence: str, *, apart: bool = True) -> tuple[C
 
 
 def fault_of(text: str, sentence: str) -> Complaint:
-    """One fault, from what is said of it."""
+    """One fault, from what is said about it."""
     return Complaint(text, said_wrong(text, sentence), denied=tuple(denied(text).values()))
 
 
@@ -112,12 +112,12 @@ def faults(rationale: str, sentence: str) -> list[str]:
     """The faults that a rationale names, each in its own words.
 
     "The cat is white, not black. Also, there is no dog; the rest is fine." names two. Clauses that
-    say of one fault what is wrong and what is right instead stay together ("There is no dog; it is
-    a cat.").
+    say what is wrong and what is right about one fault stay together ("There is no dog; it is a
+    cat.").
 
     Returns:
-        The rationale itself where it plainly names one, or more than `MOST`; nothing where it is
-        not about the sentence.
+        The rationale itself if it plainly names one, or more than `MOST`; nothing if it is not
+        about the sentence.
     """
     if len(rationale) > LONGEST:
         return [rationale]
@@ -129,7 +129,7 @@ def faults(rationale: str, sentence: str) -> list[str]:
             found.append(piece)
     if not found and _PRAISE.match(rationale):
         return []
-    # "The shadow is on a table." is about a sentence that calls the shadow something else.
+    # "The shadow is on a table." may be about a sentence that calls the shadow something else.
     near = " ".join([sentence, *(piece for piece in found if speaks_of(sentence, piece))])
     named = [p for p in found if speaks_of(near, p) and not _IS_REST.match(p)]
     if len(named) == 1 == len(found) or not found or len(named) > MOST:
@@ -139,7 +139,7 @@ def faults(rationale: str, sentence: str) -> list[str]:
 
 def said_wrong(rationale: str, sentence: str) -> str:
     """A rationale without its praise ("The cat is described correctly, but …", "The rest is fine.")
-    and without words around its claims; the rationale itself where nothing else is left."""
+    and without words around its claims; the rationale itself if nothing else is left."""
     if len(rationale) > LONGEST:
         return rationale
     pieces = [piece for piece, _ in _pieces(rationale, sentence) if not _IS_REST.match(piece)]
@@ -149,9 +149,8 @@ def said_wrong(rationale: str, sentence: str) -> str:
 def speaks_of(sentence: str, claim: str) -> bool:
     """Whether a claim is about a sentence.
 
-    It is if it has a content word of the sentence, or points at what the sentence says ("these",
-    "the person"). What says of an "it" what it is *not* names the fault, and the sentence should
-    have it.
+    It is if it has a content word of the sentence, or refers to what the sentence says ("these",
+    "the person"). A claim of what "it" is *not* names the fault, which the sentence should contain.
     """
     if _shares(sentence, claim) or _POINTS.search(claim):
         return True
@@ -162,8 +161,8 @@ def speaks_of(sentence: str, claim: str) -> bool:
 def _shares(sentence: str, claim: str) -> bool:
     """Whether they have a content word in common.
 
-    An article counts as "one" where another number is named beside it ("Six, not one."); "wrong in
-    one point" says nothing of it.
+    An article counts as "one" if another number is named beside it ("Six, not one."); "wrong in
+    one point" is not about it.
     """
     said = {key for _, keys in content_keys(sentence) for key in keys}
     named = [keys for word, keys in content_keys(claim) if word not in _META]
@@ -179,10 +178,10 @@ def _says(text: str, sentence: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _pieces(rationale: str, sentence: str) -> tuple[tuple[str, bool], ...]:
-    """Sentences and joined clauses, without praise, numbers and what joins them; each with whether
+    """Sentences and joined clauses, without praise, numbering and connectives; each with whether
     it begins with a number or an "also".
 
-    Kept, as one rationale is taken apart about nine times: whole, by sentence, by fault.
+    Cached, as one rationale is split about nine times: whole, by sentence, by fault.
     """
     pieces = []
     for span in split(rationale):
@@ -199,10 +198,10 @@ def _pieces(rationale: str, sentence: str) -> tuple[tuple[str, bool], ...]:
 
 
 def _clauses(text: str, sentence: str) -> Iterator[tuple[str, str]]:
-    """A sentence of a rationale, cut where clauses are joined that each state something.
+    """A sentence of a rationale, split where it joins clauses that each state something.
 
-    Each comes with what joins it to the one before. No joint is in quotation marks, or in words
-    that the sentence has.
+    Each comes with what joins it to the previous one. Quoted text, and words that the sentence
+    has, are not split.
     """
     quoted = [match.span() for match in _QUOTED.finditer(text)]
     start, last = 0, ""
@@ -219,7 +218,7 @@ def _clauses(text: str, sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def _continues(piece: str, before: str, sentence: str) -> bool:
-    """Whether a clause goes on about the fault of the one before: what is wrong, what is right."""
+    """Whether a clause continues the previous one's fault: what is wrong, what is right."""
     if before.endswith("?") or _stands_in(piece, before, sentence):
         return True
     if _EXCHANGES.search(piece) or _EXCHANGES.search(before):
@@ -229,8 +228,8 @@ def _continues(piece: str, before: str, sentence: str) -> bool:
 
 
 def _stands_in(piece: str, before: str, sentence: str) -> bool:
-    """Whether a clause says what is there instead of a thing that is not: “There is no bird. The
-    boat is below the sun.” of “It is below the sun.”"""
+    """Whether a clause says what is there instead of an absent thing: “There is no bird. The boat
+    is below the sun.” about “It is below the sun.”"""
     if not _IS_ABSENT.match(before) or any(
         rule.search(piece) for rule in (_DENIES, _EXCHANGES, _IS_REST)
     ):

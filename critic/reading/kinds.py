@@ -1,4 +1,4 @@
-"""Closed classes of words that captions often have wrong: counts, bounds, colors, times, places."""
+"""Closed classes of words that captions often get wrong: counts, bounds, colors, times, places."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLOR = (
     r"|gold(?:en)?|maroon|turquoise|teal|navy)"
 )
 _MONTH = "january|february|march|april|june|july|august|september|october|november|december"
-#: Closed classes: of one of them a sentence that has a single member means that one.
+#: Closed classes: if a sentence has a single member of a class, that is the one meant.
 CLASSES = tuple(
     re.compile(rf"\b(?:{pattern})(?!\w)", re.IGNORECASE)
     for pattern in (

@@ -1,4 +1,4 @@
-"""Orders in a rationale, which is data: a small model may take them for orders to itself."""
+"""Instructions in a rationale, which is data: a small model may follow them."""
 
 # ruff: noqa: SIM905  (word lists read better as text)
 
@@ -9,7 +9,8 @@ import re
 from revise_captions.text.content_words import FUNCTION_WORDS
 from revise_captions.text.sentences import split
 
-#: With these a sentence begins only as an order; those may also name a thing ("Stop signs").
+#: Words that begin a sentence only as an instruction; and ones that may also name a thing ("Stop
+#: signs").
 _ONLY = (
     "ignore|disregard|forget|reply|respond|rewrite|translate|repeat|summari[sz]e|say|speak|tell|"
     "act|behave|pretend|describe|explain|give|make|write|compose|recite|insert|append|finish"
@@ -27,7 +28,7 @@ _IMPERATIVE = re.compile(
     r"(?:an?|the|this|every|your|my)\s+\w",
     re.IGNORECASE,
 )
-#: What stands before an article, too: what a critic asks for or regrets, places, adverbs.
+#: Other words before an article: what a critic asks for or regrets, places, adverbs.
 _NO_ORDERS = FUNCTION_WORDS | frozenset(
     "replace change remove delete drop strike omit use put read see note notice mind correct "
     "exchange substitute cut keep leave given got made saw took gave said left mistook behind "
@@ -51,8 +52,8 @@ _TAKES_OVER = re.compile(
 def without_orders(rationale: str) -> str:
     """A rationale without the sentences and clauses that tell the reader what to do.
 
-    "Replace red with blue." stays: it says what is wrong. So does what begins like an order and
-    states something ("Stop signs are red.").
+    "Replace red with blue." stays, as it says what is wrong. So do statements that begin like an
+    instruction ("Stop signs are red.").
     """
     pieces = [piece for span in split(rationale) for piece in _clauses(span.of(rationale))]
     left = [piece for piece in pieces if not _is_order(piece)]
@@ -60,7 +61,7 @@ def without_orders(rationale: str) -> str:
 
 
 def _clauses(sentence: str) -> list[str]:
-    """What semicolons join, except where something is quoted."""
+    """The parts joined by semicolons, except inside quotations."""
     return [sentence] if _QUOTES.search(sentence) else _JOINT.split(sentence)
 
 

@@ -1,4 +1,4 @@
-"""Where the words that a rationale names stand in a sentence, and what goes there."""
+"""Finds where the words that a rationale names are in a sentence, and what replaces them."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ _ONE = frozenset(("a", "an", "one", "single", "another", "each", "every"))
 _MANY = frozenset(
     "two three four five six seven eight nine ten eleven twelve several many some few".split()  # noqa: SIM905
 )
-#: Nothing of a number, a time or a word may go on beside a place.
+#: No number, time or word may continue beside a place.
 _BEFORE, _AFTER = r"(?<!\w)(?<!\w[’'])(?<!\d[.,:])", r"(?!\w)(?![.,:]\d)(?![’'](?!s\b)\w)"
-#: Nor of a compound, unless the words stand only there.
+#: Nor a compound, unless the words occur only there.
 _HYPHEN_BEFORE, _HYPHEN_AFTER = r"(?<!\w-)", r"(?!-\w)"
 _VERBS = {"is": "are", "was": "were", "has": "have"}
 _OF_ONE = {many: one for one, many in _VERBS.items()}
-#: They lead up to what is right, and stand in the sentence already.
+#: Words that lead up to what is right, and are already in the sentence.
 _PLACES = frozenset(("at", "in", "on", "of", "to", "by"))
 _LEADS = _PLACES | frozenset(
     "across along through from for with into onto near next behind under above over".split()  # noqa: SIM905
 )
-#: Words around a subject among which its quality stands.
+#: How many words around a subject may contain its attribute.
 _NEAR = 4
 
 
 def fix_of(pair: NamedPair, sentence: str) -> Fix | None:
-    """The fix that a pair of words is; None where the sentence has no such place, or has several.
+    """The fix for a pair of words; None if the sentence has no such place, or several.
 
     Args:
         pair: As the rationale names them.
         sentence: The sentence.
 
     Returns:
-        Articles that the sentence has before the place stay, words that stand around it are not
-        put in twice, and a verb beside it goes with its number. Certain where the wording shows
-        what is right, from its first word to its last, and neither number nor kind of words changes
-        what stands around.
+        Articles that the sentence has before the place stay, words around it are not inserted
+        twice, and a verb beside it agrees in number. It is certain if the wording shows exactly
+        where the right words begin and end, and neither their number nor kind affects the words
+        around.
     """
     wrong, right = pair.wrong, pair.right
     if _first(wrong) in ("a", "an") and _first(right) == "the":
         rest = wrong.partition(" ")[2], right.partition(" ")[2]
         if all(rest) and rest[0].casefold() != rest[1].casefold():
-            wrong, right = rest  # what a rationale knows, the sentence may name first
+            wrong, right = rest  # what is known to a rationale may be new in the sentence
     span = _only_place(wrong, sentence, pair.subject)
     if span is None and _first(wrong) in _ARTICLES:
         wrong = wrong.split(" ", 1)[1] if " " in wrong else ""
@@ -66,7 +66,7 @@ def _first(words: str) -> str:
 
 
 def _only_place(words: str, sentence: str, subject: str) -> Span | None:
-    """Where the words stand; of several places, the one by what they are said of."""
+    """Where the words are; of several places, the one nearest to their subject."""
     if not words:
         return None
     plain = _BEFORE + r"\s+".join(map(re.escape, words.split())) + _AFTER
@@ -95,8 +95,8 @@ def _distance(place: Span, subject: str, sentence: str) -> int:
 
 
 def _fitted(right: str, span: Span, sentence: str, pair: NamedPair) -> tuple[str, bool]:
-    """The right words without those that stand around the place anyway, and whether their extent
-    is certain."""
+    """The right words without those already around the place, and whether their extent is
+    certain."""
     inside = span.of(sentence).casefold().split()
     before, after = sentence[: span.start].split(), sentence[span.end :].split()
     words, certain = right.split(), pair.exact
@@ -113,7 +113,7 @@ def _fitted(right: str, span: Span, sentence: str, pair: NamedPair) -> tuple[str
         words = words[1:]
     shorter = len(words) < len(inside) and not (_counts(words) and _counts(inside))
     if shorter and pair.bare and not {word.casefold() for word in words} <= set(inside):
-        certain = False  # how far "blue, not tall trees" reaches is open
+        certain = False  # the extent of "blue, not tall trees" is unclear
     if len(words) > 1 and _takes_no_article(words, inside, before, pair):
         words = words[1:]
     if not pair.exact and any(word.endswith(",") for word in words):
@@ -151,7 +151,7 @@ def _counts(words: list[str]) -> bool:
 def _takes_no_article(
     words: list[str], inside: list[str], before: list[str], pair: NamedPair
 ) -> bool:
-    """Whether the article of the right words is the rationale's, and not the sentence's."""
+    """Whether the article of the right words belongs to the rationale, not to the sentence."""
     if inside[0] in _ARTICLES or words[0].casefold() not in _ARTICLES or _same(words[1:], inside):
         return False
     near = {word.casefold() for word in before[-3:]} & _ARTICLES
@@ -160,7 +160,7 @@ def _takes_no_article(
 
 
 def _without_thing(words: list[str], inside: list[str], after: list[str]) -> list[str]:
-    """ "three flowers" as "three", where "red flowers" stand behind the place."""
+    """ "three flowers" as "three", if "red flowers" follow the place."""
     plain = [word.casefold().strip(".,;:") for word in (*words, *inside)]
     for k, word in enumerate(after[:_NEAR]):
         thing = word.casefold().strip(".,;:")
@@ -181,8 +181,8 @@ def _same(some: list[str], others: list[str]) -> bool:
 
 
 def _agreeing(span: Span, right: str, sentence: str) -> tuple[Span, str, bool]:
-    """With the verb beside the place, where one becomes many; not certain where a noun would have
-    to follow."""
+    """Includes the verb beside the place if the number changes; not certain if a noun would have
+    to change too."""
     wrong = span.of(sentence)
     now, then = _number(wrong), _number(right)
     if now is None or then is None or now == then:
@@ -200,7 +200,7 @@ def _agreeing(span: Span, right: str, sentence: str) -> tuple[Span, str, bool]:
 
 
 def _number(words: str) -> bool | None:
-    """Whether a phrase is of many, by its first word; None where that does not tell."""
+    """Whether a phrase is plural, by its first word; None if that does not show it."""
     first = _first(words)
     if first in _ONE or first == "1":
         return False
@@ -208,7 +208,7 @@ def _number(words: str) -> bool | None:
 
 
 def _cased(right: str, span: Span, sentence: str) -> str:
-    """In the middle of a sentence without the capital that a rationale begins with."""
+    """The right words, without a rationale's initial capital in the middle of a sentence."""
     wrong = span.of(sentence)
     if wrong[:1].islower() and re.match(r"[A-Z](?:[a-z]| )", right) and span.start:
         return right[0].lower() + right[1:] if not wrong.istitle() else right

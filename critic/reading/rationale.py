@@ -1,13 +1,13 @@
-"""What a model's rationale says, as data: the one place where its text is read.
+"""Turns a model's rationale into data: the one place where its text is parsed.
 
-    “red” should be “blue”            the quoted words of the sentence, by the quoted ones
+    “red” should be “blue”            quoted words of the sentence, and their quoted replacement
     The car is blue, not red.         and a dozen other wordings (`wordings`)
-    The blue car is parked.           the sentence itself, or a part of it, but for what is wrong
+    The blue car is parked.           the sentence itself, or a part of it, with what is wrong fixed
     Oops: blue; no red to be seen.    in any wording, the likeliest of all readings (`slots`)
-    The left canine is white.         a part, in other names for the same things (`alignment`)
-    There is a dog, but no lamp.      what is there, for a sentence that denies it
+    The left canine is white.         a part, with other names for the same things (`alignment`)
+    There is a dog, but no lamp.      what is there, for a sentence that denies something
 
-What no wording names stays in words, fault by fault, for a language model.
+What no wording covers is left in words, fault by fault, for a language model.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from revise_captions.critic.reading.wordings import PRONOUNS, pairs
 from revise_captions.records import ABSENCE, Complaint, Fix, Rationale, Span
 from revise_captions.text.sentences import split
 
-#: Of all that is read here; part of the signature.
+#: Version of all this parsing; part of the signature.
 VERSION = "reading/3"
-#: What makes words a clause of their own, and not the end of a list.
+#: Marks words as a clause of their own rather than the end of a list.
 _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|has|have|do|does|should|must|can|cannot|shows?|says?|see|change|replace)\b"
     r"|n['’]t|->",
     re.IGNORECASE,
 )
-#: Characters; what is longer is left to the guards.
+#: Characters; a longer rationale is left to the guards.
 _UNREAD = 10_000
-#: Characters; a longer text is no list of corrections, and a longer sentence none to correct so.
+#: Characters; a longer text is not a list of corrections, nor a longer sentence correctable by one.
 _LONGEST = 1000
 
 
 def with_named_fixes(text: str, sentence: str) -> Rationale:
-    """A rationale of words, with the fixes that they name.
+    """A rationale in words, with the fixes that they name.
 
     Args:
         text: What is wrong, as a model wrote it.
         sentence: The sentence that it is about.
 
     Returns:
-        The text with a fix for each place that it names once and unmistakably; words that the
-        sentence has not, or has more than once, give none.
+        The text with a fix for each place that it names unambiguously; words that the sentence
+        does not have, or has more than once, give none.
     """
     fixes = [fix for fault in read(text, sentence) for fix in fault.fixes]
     return Rationale(text, tuple(sorted(fixes, key=lambda fix: fix.span)))
@@ -67,11 +67,11 @@ def read(text: str, sentence: str, *, apart: bool = True) -> tuple[Complaint, ..
     Args:
         text: What is wrong, as a model wrote it.
         sentence: The sentence that it is about.
-        apart: One by one; otherwise all as one fault, in words only.
+        apart: Whether to separate faults; otherwise all is one fault, in words only.
 
     Returns:
-        Faults in the order in which they are named, whose fixes do not overlap; () where the
-        rationale is not about the sentence.
+        Faults in the order named, with fixes that do not overlap; () if the rationale is not
+        about the sentence.
     """
     if max(len(text), len(sentence)) > _UNREAD:
         return (Complaint(text, text),)
@@ -94,7 +94,7 @@ def read(text: str, sentence: str, *, apart: bool = True) -> tuple[Complaint, ..
 
 
 def _less_certain(fault: Complaint, sentence: str) -> Complaint:
-    """A fault whose fixes leave what looks like the wording's own words to a person."""
+    """A fault whose fixes are uncertain if they may contain words of the wording itself."""
     doubted = (
         replace(fix, certain=fix.certain and not overreaches(fix.right, sentence))
         for fix in fault.fixes
@@ -103,7 +103,7 @@ def _less_certain(fault: Complaint, sentence: str) -> Complaint:
 
 
 def _read_apart(text: str, sentence: str) -> tuple[Complaint, ...]:
-    """Faults, with the fixes that wordings name."""
+    """Separate faults, with the fixes that wordings name."""
     found = read_faults(text, sentence)
     if not found:
         return found
@@ -132,7 +132,7 @@ def _aligned(text: str, sentence: str) -> Fix | None:
 
 
 def _named_in_sentences(text: str, sentence: str) -> tuple[list[Complaint], str]:
-    """Faults of the sentences of a rationale whose wording names them, and the other sentences."""
+    """Faults of the sentences of a rationale whose wording names them; and the other sentences."""
     pieces = [span.of(text) for span in split(text)]
     each = [_named_in(piece, sentence) for piece in pieces]
     named: list[Complaint] = []
@@ -150,8 +150,8 @@ def _named_in_sentences(text: str, sentence: str) -> tuple[list[Complaint], str]
 
 
 def _named_in(text: str, sentence: str) -> list[Complaint]:
-    """The faults of one sentence of a rationale: clause by clause where one of them names its own,
-    else the one that all of it names; none where it names none."""
+    """The faults of one sentence of a rationale: clause by clause if one of them names its own,
+    else the one that the whole names; none if it names none."""
     parts = [_with_fix(fault, sentence) for fault in read_faults(text, sentence)]
     clauses = len(parts) > 1 and all(_CLAUSE.search(part.text) for part in parts)
     if clauses and any(part.fixes for part in parts):
@@ -161,7 +161,7 @@ def _named_in(text: str, sentence: str) -> list[Complaint]:
 
 
 def _apart(faults: list[Complaint]) -> tuple[Complaint, ...]:
-    """The faults, each fix of which has its place alone: what was named first stays."""
+    """The faults without overlapping fixes: the one named first stays."""
     taken: list[Span] = []
     found = []
     for fault in faults:
@@ -174,13 +174,13 @@ def _apart(faults: list[Complaint]) -> tuple[Complaint, ...]:
 
 
 def _whole(text: str, sentence: str) -> tuple[Fix, ...]:
-    """Fixes that the rationale as a whole is a reason for."""
+    """Fixes that the rationale as a whole justifies."""
     there = affirmed(sentence, text)
     if there is not None:
         basis = "what is there, for what is denied"
         return (Fix(Span(0, len(sentence)), there, ABSENCE, basis=basis),)
     fixes = fixes_of_statement(nearest(without_talk(text), sentence), sentence)
-    # "It is on the left." is no talk before "on the left"
+    # "It is" in "It is on the left." is not talk before "on the left"
     refers = text.split(" ", 1)[0].casefold() in PRONOUNS
     return fixes_of_statement(text, sentence) if refers and not fixes else fixes
 

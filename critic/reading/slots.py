@@ -1,9 +1,9 @@
-"""Which words a rationale calls wrong and which it puts in their place, in any wording.
+"""Which words a rationale calls wrong and which replace them, in any wording.
 
-What is wrong stands in the sentence, word by word; what is right stands elsewhere in the rationale.
-Each pair of such places is a reading, and so is that the rationale names none. A log-linear model
-gives each its probability, by what kind of words stand beside the places (of saying, showing,
-denying, correcting), by what is left over, and by how alike the two are; it knows no wording.
+The wrong words are in the sentence, word for word; the right ones are elsewhere in the rationale.
+Each pair of such places is a reading, and so is the rationale's naming none. A log-linear model
+gives the probability of each, from the kinds of words beside the places (of saying, showing,
+denying, correcting), from what is left over, and from how alike the two are; it knows no wordings.
 `scripts/research/edits/fit_slots.py` fits its weights.
 """
 
@@ -29,7 +29,7 @@ from revise_captions.records import Fix
 from revise_captions.text.content_words import FUNCTION_WORDS
 
 _TOKEN = re.compile(r"[-=]>|\w+(?:[’'.,:/-]\w+)*%?|[^\w\s]")
-#: Kinds of words beside a place; the first that fits.
+#: Kinds of words beside a place; the first that fits is used.
 _BESIDE = tuple(
     (kind, re.compile(rf"(?:{pattern})$", re.IGNORECASE))
     for kind, pattern in (
@@ -62,25 +62,25 @@ _BESIDE = tuple(
         ("article", "an?|the"),
     )
 )  # fmt: skip
-#: Of these words a rationale about a text consists, beside what it names.
+#: The kinds of words that a rationale about a text consists of, besides what it names.
 _FRAMES = frozenset(kind for kind, _ in _BESIDE if kind not in ("article", "to", "of", "as"))
-#: … and what no right words have in them, unless the sentence has it.
+#: … and those never in right words, unless in the sentence.
 _NEVER = _FRAMES - {"not", "be", "shows", "comma", "joint", "seen"}
 _EMPTY = frozenset("a an the is are was were be it and or this that of".split())
 _ARTICLES = frozenset(("a", "an", "the"))
 _JOINTS = frozenset(("and", "or"))
-#: The probability that a fix has to have.
+#: The least probability of a fix.
 LEAST = 0.5
-#: … and without one of these a rationale names nothing.
+#: … and those of which a rationale must have one to name anything.
 _NAMES = _FRAMES - {"comma", "stop", "be", "joint"}
-#: Words of a place, and of a rationale; readings, and of these such as are put into the sentence.
+#: Most words of a place, and of a rationale; most readings, and most that are tried as fixes.
 _LONGEST, _WORDS, _MOST, _MOST_READ = 10, 70, 2000, 12
 _FILE = Path(__file__).with_name("slots.json")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`wrong` and `right`: words as they stand; `features`: what speaks for and against it."""
+    """`wrong` and `right`: words as written; `features`: evidence for and against the reading."""
 
     wrong: str
     right: str
@@ -89,7 +89,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A rationale by its words, beside a sentence."""
+    """A rationale's words, compared with a sentence."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
@@ -103,7 +103,7 @@ class _Told:
 
 @dataclass(frozen=True, slots=True)
 class LikelyFix:
-    """A fix, and the probability of all readings that are for it, in [0, 1]."""
+    """A fix, and the total probability of all readings that give it, in [0, 1]."""
 
     fix: Fix
     likely: float
@@ -112,14 +112,14 @@ class LikelyFix:
 def likely_fix(
     text: str, sentence: str, weights: Mapping[str, float] | None = None
 ) -> LikelyFix | None:
-    """The fix that most of the probability of all readings is for; None where that is too little,
-    or it is likelier that the rationale names none. `weights`: others than those that ship."""
+    """The fix with the highest total probability of readings; None if that is too low, or it is
+    likelier that the rationale names none. `weights`: replace the shipped ones."""
     return _shipped_fix(text, sentence) if weights is None else _fix(text, sentence, weights)
 
 
 @lru_cache(maxsize=1024)
 def _shipped_fix(text: str, sentence: str) -> LikelyFix | None:
-    """Critic and reviser ask for the same."""
+    """Cached, as critic and reviser ask for the same fix."""
     return _fix(text, sentence, _weights())
 
 
@@ -146,7 +146,7 @@ def _fix(text: str, sentence: str, weights: Mapping[str, float]) -> LikelyFix | 
 
 
 def _fix_of(one: Reading, text: str, sentence: str) -> Fix | None:
-    """The fix of a reading, certain if all of its words but an article are put in."""
+    """The fix of a reading, certain if all of its words, except an article, are inserted."""
     if not one.wrong or not _is_exchange(one.wrong, one.right, text):
         return None
     right = re.sub(r"^an? (.+) one$", r"\1", one.right)  # "a blue one": the sentence has its noun
@@ -164,8 +164,8 @@ def _bare(words: str) -> str:
 
 
 def _is_exchange(old: str, new: str, text: str) -> bool:
-    """Whether a rationale does not say the one of the other ("The wall should be wooden."), and
-    puts no noun, which an article stands before, for words like "in"."""
+    """Whether one replaces the other, rather than describing it ("The wall should be wooden.") or
+    being a noun, with an article, in place of words like "in"."""
     little = all(word in FUNCTION_WORDS for word in _bare(old).split())
     if little and re.search(rf"\b(?:an?|the) {re.escape(_bare(new))}\b", text, re.IGNORECASE):
         return False
@@ -180,7 +180,7 @@ _OF = (
 
 
 def overreaches(right: str, sentence: str) -> bool:
-    """Whether words that are to be put in have some of the wording's own among them."""
+    """Whether words to be inserted include some of the wording itself."""
     said = {match[0].casefold() for match in _TOKEN.finditer(sentence)}
     told = [match[0].casefold() for match in _TOKEN.finditer(right)]
     return any(
@@ -195,7 +195,7 @@ def _weights() -> dict[str, float]:
 
 
 def readings(text: str, sentence: str) -> list[Reading]:
-    """All readings of a rationale; the first is that it names nothing."""
+    """All readings of a rationale; the first is naming nothing."""
     matches = list(_TOKEN.finditer(text))
     words = tuple(match[0].casefold() for match in matches)
     if len(words) > _WORDS:
@@ -245,7 +245,7 @@ def _stands(words: Sequence[str], said: Sequence[str]) -> bool:
 
 
 def _may_be_wrong(told: _Told, start: int, end: int) -> bool:
-    """Whether words stand in the sentence, and what stands beside them in both is no part of it."""
+    """Whether words are in the sentence, and not part of a longer match with it."""
     words, said = told.words[start:end], told.sentence
     if not (_ends_well(words) and _stands(words, said)) or set(words) <= _EMPTY:
         return False
@@ -272,7 +272,7 @@ def _may_be_right(told: _Told, start: int, end: int) -> bool:
 
 
 def _leftover(told: _Told) -> list[tuple[int, int]]:
-    """Sums over the words so far: of those that no frame has, and of those of the sentence."""
+    """Cumulative counts of words in no frame: those not in the sentence, and those in it."""
     sums, said = [(0, 0)], set(told.sentence)
     for word, kind in zip(told.words, told.kinds, strict=True):
         unknown = kind == "word"
@@ -301,7 +301,7 @@ def _beside(told: _Told, at: int) -> str:
 
 
 def _cue(told: _Told, at: int, step: int) -> str:
-    """The next word that speaks about texts or images, on one side, within the sentence."""
+    """The next word about texts or images, on one side, within the sentence."""
     while 0 <= at < len(told.words) and told.words[at] not in (".", ";"):
         if told.kinds[at] in _FRAMES and told.kinds[at] not in ("comma", "quote", "stop", "be"):
             return told.kinds[at]
@@ -330,7 +330,7 @@ def _of_pair(
 def _inside(
     told: _Told, wrong: Sequence[str], right: Sequence[str], kinds: Sequence[str]
 ) -> Iterator[str]:
-    """What the two have in common, and what they begin and end with."""
+    """Features of what the two have in common, and of how they begin and end."""
     talk = sum(kind in _FRAMES | {"talk"} and word not in wrong and kind not in ("joint", "comma")
                for kind, word in zip(kinds, right, strict=True))  # fmt: skip
     yield from (f"talk in new {step}" for step in range(1, min(talk, 3) + 1))
@@ -358,6 +358,6 @@ def _inside(
 
 @lru_cache(maxsize=4096)
 def _classes(words: str) -> tuple[int | None, bool]:
-    """The first closed class that has a member among words, and whether any kind has."""
+    """The first closed class with a member among words, and whether any kind has one."""
     found = next((n for n, members in enumerate(CLASSES) if members.search(words)), None)
     return found, KINDS.search(words) is not None

@@ -1,4 +1,4 @@
-"""A rationale that only says what is true: the sentence once more, but for what is wrong in it."""
+"""A rationale that only states what is true: the sentence again, with what is wrong corrected."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from revise_captions.critic.reading.wordings import PRONOUNS
 from revise_captions.records import Fix, Span
 from revise_captions.text.content_words import content_keys, known_keys
 
-#: The share of words that both must have, and the words of one difference.
+#: The share of words that both must have in common, and the most words of one difference.
 SHARE, LONGEST = 0.5, 8
-#: … where words go for nothing: a shorter statement may only be silent about them.
+#: … if words are only deleted: a shorter statement may just not mention them.
 _SILENT = 0.75
-#: A word or a mark, with the white space before it.
+#: A word or punctuation mark, with the white space before it.
 _TOKEN = re.compile(r"\s*(?:\w+(?:[’'.,:-]\w+)*|[^\w\s])")
 _LEAD = re.compile(
     r"^(?:(?:no|correction|rather|in the (?:image|picture|photo))[,:] |"
     r"(?:the (?:image|picture|photo) (?:shows|depicts)|it shows|there (?:is|are)) (?:that )?)+",
     re.IGNORECASE,
 )
-#: What speaks of the sentence, or of what is not so, as the sentence itself does not.
+#: Words about the sentence, or about what is not so, which the sentence itself does not have.
 _SPEAKS = re.compile(
     r"\b(?:sentence|caption|description|wrong|incorrect|should|instead|rather|mistaken?|not|never|"
     r"no|none|nothing|cannot|any|"
@@ -31,18 +31,18 @@ _SPEAKS = re.compile(
 )
 _TRULY = re.compile(r"\b(?:actually|really|in fact|in reality|clearly),? ", re.IGNORECASE)
 _END = " .;!"
-#: A statement that ends so is a part of one.
+#: A statement that ends with one of these is incomplete.
 _DANGLING = frozenset(("a", "an", "the", "of", "and", "with", "his", "her", "its", "their"))
 
 _COUNT = re.compile(COUNT, re.IGNORECASE)
 
 
 def fixes_of_statement(text: str, sentence: str) -> tuple[Fix, ...]:
-    """The differences between a sentence and one that says the same rightly.
+    """The differences between a sentence and a statement that corrects it.
 
     Returns:
-        One fix a difference; none where the two have too little in common to be one sentence, word
-        by word, or the statement speaks of the sentence instead of the image.
+        One fix per difference; none if the two have too few words in common to be the same
+        sentence, or the statement is about the sentence instead of the image.
     """
     text, body = text.strip().rstrip(_END), sentence.rstrip(_END)
     said = {match[0].casefold() for match in _SPEAKS.finditer(sentence)}
@@ -73,12 +73,12 @@ def fixes_of_statement(text: str, sentence: str) -> tuple[Fix, ...]:
         return ()
     codes = [_of_counts(*code, *keys) for code in _plain_ones(codes, keys[0], keys[1])]
     fixes = (_difference(body, text, old, new, code) for code in _apart(codes, len(old)))
-    # "It is under the table." speaks of what the sentence calls a cup
+    # "It is under the table." refers to what the sentence calls a cup
     return tuple(fix for fix in fixes if not _refers(fix.span.of(body), fix.right))
 
 
 def nearest(stated: Iterable[str], sentence: str) -> str:
-    """Of several texts the one that has most of its words in common with a sentence."""
+    """The text with the most words in common with a sentence."""
     old = _keys(sentence)
 
     def likeness(text: str) -> float:
@@ -96,8 +96,8 @@ def _keys(text: str) -> list[str]:
 
 
 def _is_cut(code: Sequence[int], old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether a statement begins later than the sentence, or ends sooner: then it is only a part,
-    and what it begins with may have nothing to do with what the sentence begins with."""
+    """Whether a statement begins later than the sentence, or ends earlier: it is then only a part,
+    and its beginning may not correspond to the sentence's."""
     i, j, k, m = code
     edge = (i == 0 == k) or (j == len(old) and m == len(new))
     return edge and 0 < m - k < j - i - 1 and not PRONOUNS.issuperset(new[k:m])
@@ -106,8 +106,8 @@ def _is_cut(code: Sequence[int], old: Sequence[str], new: Sequence[str]) -> bool
 def _plain_ones(
     codes: Sequence[tuple[int, int, int, int]], old: Sequence[str], new: Sequence[str]
 ) -> list[tuple[int, int, int, int]]:
-    """Of several differences those of counts, colors, negations and the like, and words more or
-    less: another word for the same thing is no difference."""
+    """Of several differences, those in counts, colors, negations and the like, and added or missing
+    words: another word for the same thing is not a difference."""
     plain = [
         code
         for code in codes
@@ -119,8 +119,8 @@ def _plain_ones(
 def _of_counts(
     i: int, j: int, k: int, m: int, old: Sequence[str], new: Sequence[str]
 ) -> tuple[int, int, int, int]:
-    """A difference; of two counts without what stands behind the one ("there are only two dogs", of
-    three brown dogs): a statement may be silent of a quality, and "only" stresses what it says."""
+    """A difference; between two counts, without what follows one ("there are only two dogs", for
+    three brown dogs): a statement may omit an attribute, and "only" is just emphasis."""
     if i < j and k < m:
         stressed = k + (new[k] == "only" and m - k > 1)
         if _COUNT.fullmatch(old[i]) and _COUNT.fullmatch(new[stressed]):
@@ -130,12 +130,12 @@ def _of_counts(
 
 def _is_kind(old: Sequence[str], new: Sequence[str], i: int, j: int, k: int, m: int) -> bool:
     if k < m and PRONOUNS.issuperset(new[k:m]):
-        return False  # "it", for "the bird on the left"
+        return False  # "it" for "the bird on the left"
     return any(KINDS.search(" ".join(some)) is not None for some in (old[i:j], new[k:m]))
 
 
 def _refers(wrong: str, right: str) -> bool:
-    """Whether a difference is only another way to speak of the same thing: "it", "the thing"."""
+    """Whether a difference is only another way to refer to the same thing: "it", "the thing"."""
     old, new = wrong.strip().casefold(), right.strip().casefold()
     return new in PRONOUNS or (old in PRONOUNS and new.startswith("the "))
 
@@ -145,8 +145,8 @@ def _content(text: str) -> set[str]:
 
 
 def _apart(codes: Sequence[tuple[int, ...]], length: int) -> list[tuple[int, int, int, int]]:
-    """Differences as tokens [i, j) by [k, m), each with a token beside it where one side has none;
-    those that then touch are one."""
+    """Differences as tokens [i, j) replaced by [k, m), each with an adjacent token if one side is
+    empty; those that then touch are merged."""
     found: list[tuple[int, int, int, int]] = []
     for i, j, k, m in codes:
         if i == j or k == m:

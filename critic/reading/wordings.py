@@ -1,8 +1,8 @@
 """Wordings that name wrong and right words, and where each of the two begins and ends.
 
-A wording is a frame of words around two slots. What fills the wrong one has to stand in the
-sentence, so that only the other's ends are found by the frame alone: behind "it is", "the image
-shows" or a subject with its verb, and before a full stop or what says that the rest is right.
+A wording is a frame of words around two slots. The wrong words have to be in the sentence, so the
+frame alone only has to find the ends of the right ones: after "it is", "the image shows" or a
+subject with its verb, and before a full stop or a remark that the rest is right.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _THE_TEXT = rf"(?:the |this )?{_TEXT}"
 _CHANGE = r"(?:please )?(?:replace|change|correct|exchange|turn)"
 _ARROW = r"(?:->|→|=>)"
 _W, _R = r"(?P<wrong>.+?)", r"(?P<right>.+?)"
-#: Where the right words stand first: their beginning is found by `_lead`.
+#: Wordings with the right words first, whose beginning is found by `_lead`.
 _RIGHT_FIRST = (
     rf"{_R}(?:,| and|, and|, but) (?:not|never) {_W}",
     rf"{_R},? (?:instead of|rather than|as opposed to|in place of) {_W}",
@@ -58,13 +58,13 @@ FRAMES = tuple(
     for frames, first in ((_RIGHT_LAST, False), (_RIGHT_FIRST, True))
     for frame in frames
 )
-#: What says that the rest is right, and is no part of the words before it.
+#: Remarks that the rest is right, which are not part of the words before them.
 _REST = re.compile(
     r"(?:, (?:though|if|i (?:think|believe)|(?:most )?(?:probably|likely)|it seems)"
     r"|[,;.]? (?:and |but )?(?:the rest|everything else|all else|otherwise))\b.*$",
     re.IGNORECASE | re.DOTALL,
 )
-#: What no wrong and no right words have in them: the end of a sentence, or of another claim.
+#: What neither wrong nor right words contain: the end of a sentence, or of another claim.
 _JOINED = re.compile(
     rf"[.!?] |;|\w[\"”]|[\"“]\w|{_ARROW}|, (?:but|not|instead|rather|whereas|while)\b|:(?: |$)"
     r"|\b(?:instead|rather than|but other|none|nothing|any|accurate|correct(?:ly)?|incorrect"
@@ -82,7 +82,7 @@ _OPENING = re.compile(
     r"probably|perhaps|as far as i can tell)\b[,:;.]? *)+",
     re.IGNORECASE,
 )
-#: The words before what is there, which say nothing of it.
+#: Words that lead up to what is there, without describing it.
 _PLAIN_LEAD = re.compile(
     rf"^(?:(?:it|this|that|they|these|those|there|he|she|here)(?: ?{_IS}| {_SHOULD} (?:be|say))"
     rf"|(?:in )?the {_IMAGE},? (?:\w+ly )?(?:shows?|depicts?|displays?|has|contains?|there {_IS})"
@@ -109,11 +109,11 @@ class NamedPair(NamedTuple):
     """Wrong and right words as a rationale names them.
 
     Attributes:
-        wrong: They should stand in the sentence.
-        right: What should stand there.
-        subject: What the rationale says it of, in words; "" where it does not say.
+        wrong: Words that should be in the sentence.
+        right: What should replace them.
+        subject: What the rationale says this about, in words; "" if it does not say.
         exact: Whether the wording shows where the right words begin.
-        quoted: Whether both stand in quotation marks.
+        quoted: Whether both are in quotation marks.
         bare: Whether nothing leads up to the right words.
     """
 
@@ -154,7 +154,7 @@ def pairs(text: str) -> Iterator[NamedPair]:
 
 
 def _in_quotes(text: str) -> Iterator[NamedPair]:
-    """Of two quotes one is wrong and stands in the sentence; which, the wording need not tell."""
+    """One of two quotes is wrong and in the sentence; the wording need not say which."""
     found = [
         (next(filter(None, match.groups())).strip(), match.start())
         for match in _QUOTED.finditer(text)
@@ -175,7 +175,7 @@ def _unquoted(text: str) -> str:
 
 
 def _lead(right: str, wrong: str) -> tuple[str, str, bool]:
-    """The right words without what leads up to them, what they are said of, and whether it is clear
+    """The right words without what leads up to them, what they are about, and whether it is clear
     that they begin there."""
     if plain := _PLAIN_LEAD.match(right):
         return _unquoted(right[plain.end() :]), "", True
@@ -186,6 +186,6 @@ def _lead(right: str, wrong: str) -> tuple[str, str, bool]:
 
 
 def _speaks_of_thing(wrong: str, right: str) -> bool:
-    """Whether the words before "should be" name a thing, and those behind it how it is."""
+    """Whether the words before "should be" name a thing, and those after it describe it."""
     definite = re.match(r"(?:the|this|these|those) ", wrong, re.IGNORECASE)
     return definite is not None and not re.match(r"(?:an?|the|\w+’s|\w+'s) ", right, re.IGNORECASE)

@@ -1,8 +1,8 @@
 """The bundled revisers: a small Qwen 3 for the picture book, SmolLM2 with an adapter for English.
 
-Both are trained by this project to edit a sentence by a rationale, and too small for knowledge of
-the world. They have learned to copy: the sentence as it is, with what the rationale says instead
-put in place. Their guards are strict by default.
+This project trained both to edit a sentence by a rationale. Too small for world knowledge, they
+have learned to copy the sentence, with the rationale's correction put in place. Their guards are
+strict by default.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from revise_captions.reviser.bundled_model.smollm2 import ChatRewriteTokenizer
 
 CARD = "reviser.json"
-#: Of the words of a sentence and its rationale, so many must be known: sentences of the picture
-#: book and captions of photographs lie on either side.
+#: The share of a sentence's and its rationale's words that must be known. It separates sentences of
+#: the picture book from captions of photographs.
 KNOWN = 0.75
-#: A reading of a rationale that is less likely is only taken where the model writes nothing. Both
-#: were chosen on the half of strangers' edits that is not reported, the first on drawn faults, too.
+#: A less likely reading of a rationale is used only where the model writes nothing. Both values
+#: were chosen on the unreported half of other people's edits, the first also on generated faults.
 READ = 0.9
-#: A token of an English rewrite that is less likely makes it a guess, which is not written.
+#: An English rewrite with a less likely token is a guess, and is discarded.
 CERTAIN = 0.7
 _WORD = re.compile(r"[^\W\d_]+")
 _BACK = re.compile(
@@ -62,13 +62,13 @@ SHAPE = {
 
 @dataclass(frozen=True, slots=True)
 class ReviserCard:
-    """The facts about a checkpoint, beside transformers' own files.
+    """The facts about a checkpoint, stored beside transformers' own files.
 
     Attributes:
         prompt: Version of the prompts it was trained on.
         revision: A hash of weights and tokenizer.
         training: Data and settings of the training.
-        figures: What it reached.
+        figures: Its results.
     """
 
     prompt: str = VERSION
@@ -85,7 +85,7 @@ def read_card(folder: Path) -> ReviserCard:
     """`reviser.json` of a folder, of a small model or of an adapter of SmolLM2.
 
     Raises:
-        UserError: It is broken, or of another prompt version.
+        UserError: It is broken, or for another prompt version.
     """
     path = folder / CARD
     card = read_checked(ReviserCard, path, what="a reviser's card")
@@ -120,18 +120,18 @@ def new_model(tokenizer: RewriteTokenizer, **shape: int) -> Qwen3ForCausalLM:
 
 @dataclass(frozen=True, slots=True)
 class BundledReviser:
-    """Decodes greedily at first, and after failed rewrites takes the best new one of a beam search.
+    """Decodes greedily at first; after failed rewrites, takes the best new one of a beam search.
 
-    What the rationale names as data is put in by rule, where the model knows English; the model
-    mends the rest, where it is certain of every token and the guards let it through. A sentence
-    that denies what is there is no model's to mend: its training knew no better than to deny
-    another thing. It says what is there instead, by such a fix, or goes.
+    Where the model knows English, a rule applies the fixes that the rationale gives as data; the
+    model corrects the rest, if it is certain of every token and the guards let it through. A
+    sentence that denies what is there is never left to the model, whose training only taught it to
+    deny something else. A fix makes it say what is there, or it is deleted.
 
     Attributes:
         model: The network.
         tokenizer: Of its prompts.
-        settings: Everything that decides an answer, by name.
-        batch_size: Sentences of a batch.
+        settings: Everything that determines an answer, by name.
+        batch_size: Sentences per batch.
         english: Whether it knows English at large.
         strict: See `Reviser`.
     """
@@ -147,11 +147,11 @@ class BundledReviser:
         return self._fault_by_fault(requests) if self.english else self._rewrite(requests)
 
     def _fault_by_fault(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
-        """Puts in what is named as data, and mends the other faults of each rationale one after the
-        other, those of all requests in rounds.
+        """Applies the fixes given as data, then corrects the other faults of each rationale one by
+        one, batching each step over all requests.
 
-        A step that the guards refuse is left out if there are others. What is only likely to be
-        named comes last, where nothing else was written.
+        A step that the guards refuse is skipped if there are others. Merely likely fixes are the
+        last resort, where nothing else was written.
         """
         answers = [_by_fixes(request) for request in requests]
         todo = [[fault for fault in r.read_faults if not _is_named(r, fault)] for r in requests]
@@ -174,7 +174,7 @@ class BundledReviser:
         ]
 
     def _rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
-        """One rewrite by the whole rationale."""
+        """One rewrite per request, from the whole rationale."""
         prompts = self.tokenizer.prompts(requests)
         answers = [_affirmed(request) for request in requests]
         open_ = [k for k, answer in enumerate(answers) if answer is None and prompts[k] is not None]
@@ -187,8 +187,8 @@ class BundledReviser:
         return answers
 
     def foreign(self, requests: Sequence[RewriteRequest], known: float = KNOWN) -> list[bool]:
-        """See `KnowsWords`: a word is known where the tokenizer has it in one piece, and a smaller
-        share of known words than `known` makes a request foreign."""
+        """See `KnowsWords`: a word is known if it is a single token, and a request is foreign if
+        its share of known words is below `known`."""
         if self.english:
             return [False] * len(requests)
         found = [_words(f"{r.sentence} {r.rationale}") for r in requests]
@@ -199,7 +199,7 @@ class BundledReviser:
         ]
 
     def _answers(self, requests: Sequence[RewriteRequest], beams: int) -> list[list[str]]:
-        """For each request its usable answers, best first, without those that failed before."""
+        """Each request's usable answers, best first, without those that failed before."""
         prompts = [prompt for prompt in self.tokenizer.prompts(requests) if prompt is not None]
         lengths = self.tokenizer.texts([request.sentence for request in requests])
         generated = generate(
@@ -224,13 +224,13 @@ class BundledReviser:
 
 
 def _is_named(request: RewriteRequest, fault: Complaint, least: float = READ) -> bool:
-    """Whether a rule mends a fault; after failed rewrites none does."""
+    """Whether a rule corrects a fault; after failed rewrites none does."""
     certain = bool(fault.fixes) and all(fix.certain for fix in fault.fixes)
     return certain and fault.likely >= least and not request.failed
 
 
 def _by_fixes(request: RewriteRequest, least: float = READ) -> str | None:
-    """The sentence with what is named as data; None where nothing is, or not that likely."""
+    """The sentence with the fixes given as data; None if none has a probability of `least`."""
     if (text := _affirmed(request)) is not None:
         return text
     named = [fault for fault in request.read_faults if _is_named(request, fault, least)]
@@ -246,7 +246,7 @@ def _passes(request: RewriteRequest, text: str | None) -> bool:
 
 
 def _affirmed(request: RewriteRequest) -> str | None:
-    """What is there; a deletion where the next sentence would then be about it."""
+    """The sentence saying what is there; a deletion if the next sentence would then refer to it."""
     fixes = [x for fault in request.read_faults for x in fault.fixes if x.kind == ABSENCE]
     if not fixes:
         return None
@@ -257,16 +257,16 @@ def _affirmed(request: RewriteRequest) -> str | None:
 
 
 def refers_back(after: str) -> bool:
-    """Whether the sentence that follows may refer to a thing that the one before it names.
+    """Whether the following sentence may refer to something that the one before it names.
 
-    A thing that is newly said to be there would be taken for its "it". An absent one is not.
+    Its "it" would be taken for a thing newly said to be there, but not for an absent one.
     """
     found = split(after)
     return bool(found) and _BACK.search(found[0].of(after)) is not None
 
 
 def _words(text: str) -> list[str]:
-    """Runs of letters, without those in capitals: the text of any sign can be copied."""
+    """Runs of letters, except those in capitals: sign text can be copied whatever it is."""
     return [word for word in _WORD.findall(text) if len(word) == 1 or not word.isupper()]
 
 

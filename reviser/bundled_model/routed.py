@@ -1,4 +1,4 @@
-"""`bundled` where SmolLM2 is installed: the small model for what it knows, SmolLM2 for the rest."""
+"""`bundled` if SmolLM2 is installed: the small model for what it knows, SmolLM2 for the rest."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from revise_captions.reviser.bundled_model.reviser import BundledReviser
 from revise_captions.reviser.protocol import RewriteRequest
 
-#: Of the words of a sentence and its rationale, so many must be the small model's where there is
-#: another one: all of the picture book's have them, and one of seventy of real captions.
+#: The share of a sentence's and its rationale's words that the small model must know if there is
+#: another model: all of the picture book's pass, and one in seventy from real captions.
 KNOWN = 0.9
 
 
@@ -20,7 +20,7 @@ class RoutedReviser:
 
     Attributes:
         small: The picture book's.
-        load: Loads the other, which takes seconds: called when the first sentence needs it.
+        load: Loads the other, which takes seconds, so only when the first sentence needs it.
         settings: Of both.
         strict: See `Reviser`.
     """

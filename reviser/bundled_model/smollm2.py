@@ -3,8 +3,8 @@
     <|im_start|>context … <|im_end|><|im_start|>rationale … <|im_end|><|im_start|>sentence …
     <|im_end|><|im_start|>rewrite …<|im_end|>
 
-An empty rewrite deletes the sentence. The texts between the tags are encoded one by one without
-special tokens, so that no caption and no rationale can close a tag.
+An empty rewrite deletes the sentence. Each text between the tags is encoded on its own without
+special tokens, so that no caption or rationale can close a tag.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 VERSION = "edit-chat/1"
 START, END = "<|im_start|>", "<|im_end|>"
-#: The longest parts, in tokens. The context is trimmed to its end; a request with a longer sentence
-#: or rationale is refused.
+#: Length limits of the parts, in tokens. The context keeps its last tokens; a request with a longer
+#: sentence or rationale is refused.
 CONTEXT_TOKENS = 48
 SENTENCE_TOKENS = 160
 RATIONALE_TOKENS = 256

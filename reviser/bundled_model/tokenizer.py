@@ -2,8 +2,8 @@
 
     <context> …last words before it <sentence> … <rationale> … (<failed> …)* <rewrite>
 
-The answer is the rewrite and `<eos>`, or `<delete><eos>`. The pieces between the tags are encoded
-one by one without special tokens, so that no caption can close a tag or order a deletion.
+The answer is the rewrite and `<eos>`, or `<delete><eos>`. Each text between the tags is encoded on
+its own without special tokens, so that no caption can close a tag or order a deletion.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ PAD, EOS = "<pad>", "<eos>"
 CONTEXT, SENTENCE, RATIONALE = "<context>", "<sentence>", "<rationale>"
 FAILED, REWRITE, DELETE = "<failed>", "<rewrite>", "<delete>"
 SPECIAL = (PAD, EOS, CONTEXT, SENTENCE, RATIONALE, FAILED, REWRITE, DELETE)
-#: The longest parts of its training, in tokens. The context is trimmed to its end, failed rewrites
-#: to the latest; a request with a longer sentence or rationale is refused.
+#: Length limits of the parts in training, in tokens. The context keeps its last tokens, failed
+#: rewrites the latest; a request with a longer sentence or rationale is refused.
 CONTEXT_TOKENS = 32
 SENTENCE_TOKENS = 96
 RATIONALE_TOKENS = 128
@@ -41,7 +41,7 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenize
 
 
 def as_transformers(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
-    """The tokenizer as transformers saves and loads it."""
+    """The tokenizer in the form that transformers saves and loads."""
     from transformers import PreTrainedTokenizerFast
 
     wrap: Callable[..., PreTrainedTokenizerFast] = PreTrainedTokenizerFast
@@ -114,7 +114,7 @@ class RewriteTokenizer:
 def decoded(
     tokenizer: PreTrainedTokenizerFast, ids: Sequence[int], stray: Iterable[int]
 ) -> str | None:
-    """The text of ids; None where one of `stray` is among them, or bytes that are not text."""
+    """The text of ids; None if they hold one of `stray`, or bytes that are not text."""
     if set(ids) & set(stray):
         return None
     text: str = tokenizer.backend_tokenizer.decode(list(ids), skip_special_tokens=False).strip()
