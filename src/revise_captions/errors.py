@@ -1,15 +1,15 @@
-"""The three ways something can go wrong, kept apart on purpose.
+"""The three ways something can go wrong, deliberately kept apart.
 
-`UserError`    a mistake the user can mend: one line, what was found, what was expected, what to do.
+`UserError`    a mistake the user can fix: one line with what was found, expected, and to be done.
 `BadRecord`    this record cannot be processed: it goes to the quarantine, the run goes on.
 `EngineDead`   nothing further can be computed: the run stops, resumable.
 
-Whatever else a record raises in a step of its own (reading its row, its image, its URL, splitting
-its sentences) is that record's fault: `own_step` makes a `BadRecord` of it. What several records
-share (the journal, the output, the model) is outside such steps, and an exception there ends the
-run.
+Any other exception in a step that concerns a single record (reading its row, image or URL,
+splitting its sentences) is that record's fault: `own_step` turns it into a `BadRecord`. What
+records share (the journal, the output, the model) is outside such steps, and an exception there
+ends the run.
 
-What they say may quote a server or a library, so secrets in it are masked here.
+Messages may quote a server or a library, so secrets in them are masked here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from revise_captions.outside_text import masked
 class UserError(Exception):
     """Shown as one line without a traceback; `hint` is the next command or option to try."""
 
-    #: What the command exits with.
+    #: The command's exit status.
     status = 2
 
     def __init__(self, message: str, *, hint: str = "") -> None:
@@ -36,7 +36,7 @@ class UserError(Exception):
 
 
 class NothingJudged(UserError):
-    """The critic cannot judge these captions; going on would only write that down."""
+    """The critic cannot judge these captions; going on would only record that."""
 
     status = 4
 
@@ -122,13 +122,13 @@ class BadRecord(Exception):
 
 @contextmanager
 def own_step(reason: Reason) -> Iterator[None]:
-    """Makes a `BadRecord` of whatever one record raises in a step that concerns no other record.
+    """Turns any exception in a step that concerns only one record into a `BadRecord`.
 
-    The three errors above pass. So do KeyboardInterrupt and SystemExit, and MemoryError: what one
-    record may take is limited before it is read or decoded, so the machine has run out of memory.
+    The three errors above pass through. So do KeyboardInterrupt, SystemExit, and MemoryError: each
+    record's memory is limited before it is read or decoded, so it is the machine that has run out.
 
     Args:
-        reason: The record's reason where the exception has none of its own.
+        reason: The reason, if the exception has none of its own.
 
     Raises:
         BadRecord: With the exception's class in the detail.
@@ -143,10 +143,10 @@ def own_step(reason: Reason) -> Iterator[None]:
 
 @contextmanager
 def mended_by_user(place: str, hint: str = "") -> Iterator[None]:
-    """Makes a `UserError` of whatever reading one row raises, where a figure needs every row.
+    """Turns any exception from reading one row into a `UserError`, where a figure needs every row.
 
     Args:
-        place: The row, as the message names it.
+        place: What the message calls the row.
         hint: As in `UserError`.
 
     Raises:

@@ -1,7 +1,7 @@
-"""A batch that records share: the record at fault is told from a model that is gone.
+"""Tells a record that makes a shared batch fail from a model that no longer works.
 
-Of a batch that raises, halves are computed, and halves of those, until single records are left. The
-others are then computed once more together, as if the record at fault had never been among them.
+A batch that raises is halved repeatedly, down to single records. All but the records at fault are
+then computed together once more, as if those had never been among them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TypeVar
 from revise_captions.errors import EngineDead, UserError, described
 
 logger = logging.getLogger(__name__)
-#: So many records that all fail, each of them alone, are not at fault themselves.
+#: If at least this many records all fail individually, they are not at fault.
 MANY = 16
 
 Item = TypeVar("Item")
@@ -24,7 +24,7 @@ Compute = Callable[[Sequence[Item]], Sequence[Answer]]
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """What an item raises when it is computed alone."""
+    """What an item raises when computed alone."""
 
     error: Exception
 
@@ -32,12 +32,12 @@ class Raised:
 def isolated(
     items: Sequence[Item], compute: Compute[Item, Answer], ask_plainly: Callable[[], object]
 ) -> list[Answer | Raised]:
-    """An answer for each item; for an item that raises alone, what it raises.
+    """An answer for each item, or what the item raises when computed alone.
 
     Args:
         items: What to compute together.
         compute: Answers in the items' order.
-        ask_plainly: Computes something that always works while the models do.
+        ask_plainly: Computes something that always works if the models do.
 
     Raises:
         EngineDead: As `isolated_after`.
@@ -56,10 +56,11 @@ def isolated_after(
 ) -> list[Answer | Raised]:
     """`isolated`, after `compute(items)` has raised `first`.
 
-    Errors of the run pass: `UserError`, `EngineDead`, MemoryError, those of the operating system.
+    Errors of the run pass through: `UserError`, `EngineDead`, MemoryError, operating-system errors.
 
     Raises:
-        EngineDead: `ask_plainly` fails, too, or each of `MANY` items or more: it is not the items.
+        EngineDead: `ask_plainly` fails too, or all of at least `MANY` items do: the items are not
+            at fault.
     """
     _pass_on(first)
     logger.debug("a batch of %d failed", len(items), exc_info=first)
@@ -75,7 +76,7 @@ def isolated_after(
     if 0 < len(rest) < len(items):
         try:
             together = compute([items[k] for k in rest])
-        except Exception as error:  # they only work in parts
+        except Exception as error:  # they only work separately
             _pass_on(error)
         else:
             for k, answer in zip(rest, together, strict=True):
@@ -95,7 +96,7 @@ def _halved(items: Sequence[Item], compute: Compute[Item, Answer]) -> list[Answe
 
 
 def _pass_on(error: Exception) -> None:
-    """Raises an error again that concerns the run. Pillow's own OSErrors have no number."""
+    """Re-raises an error that concerns the run. Pillow's own OSErrors, without an errno, do not."""
     of_the_system = isinstance(error, OSError) and error.errno is not None
     if of_the_system or isinstance(error, UserError | EngineDead | MemoryError):
         raise error

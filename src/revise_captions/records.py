@@ -30,7 +30,7 @@ Box = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A place in the image that a fix goes by.
+    """A place in the image that supports a fix.
 
     Attributes:
         box: Where, in pixels of the upright image.
@@ -41,24 +41,24 @@ class Evidence:
     label: str = ""
 
 
-#: The kind of a fix that says what is there, in a sentence that denied another thing.
+#: The kind of fix that says what is there, in a sentence that denied something else.
 ABSENCE = "absence"
-#: The kind of a fix that names the clause of a sentence that is wrong; it may go.
+#: The kind of fix that marks a sentence's wrong clause, which may be removed.
 CLAUSE = "clause"
-#: The same of a clause that may as well be right: it goes, since a rewrite might say what is wrong.
+#: The same for a clause that may also be right: it goes, as a rewrite might state a falsehood.
 DOUBTED_CLAUSE = "doubted clause"
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What stands wrong in a sentence, and what should stand there.
+    """A wrong span of a sentence, and what should stand there.
 
     Attributes:
         span: Half-open, in code points of the sentence.
         right: What should stand there; "" to remove it.
-        kind: The kind of claim that is mended, such as "value"; "" where the critic has no kinds.
-        certain: Whether it may be written without a person's look at it.
-        basis: What it rests on, in a few words, for that person.
+        kind: The kind of claim corrected, such as "value"; "" where the critic has no kinds.
+        certain: Whether it may be applied without a person checking it.
+        basis: What it is based on, in a few words, for that person.
         evidence: Where the image shows it.
     """
 
@@ -89,12 +89,12 @@ class Complaint:
     """One thing that a rationale calls wrong, read from its words.
 
     Attributes:
-        text: What is said of it: for a language model.
-        claim: The same without what it praises and what leads up to it; a change of words that it
-            does not have has no reason.
+        text: What the rationale says about it, for a language model.
+        claim: The same without praise and preamble; changing words that it does not contain is
+            unjustified.
         denied: The content words that it says are not there.
         fixes: The same as data; () where only a language model can tell what should change.
-        likely: The probability of the reading that the fixes are of; 1 where its wording names
+        likely: The probability of the reading that the fixes come from; 1 where the wording names
             them.
     """
 
@@ -106,7 +106,7 @@ class Complaint:
 
 
 class Label(StrEnum):
-    """What a verdict comes to at a threshold. The values are part of the output format."""
+    """A verdict's label at a threshold. The values are part of the output format."""
 
     FACTUAL = "factual"
     NONFACTUAL = "nonfactual"
@@ -131,9 +131,9 @@ class Unscored(StrEnum):
 
 
 class UnknownWord(str):
-    """Why a sentence with a word that the critic was not taught has no verdict: a reason, as text.
+    """The reason, as text, why a sentence with a word that the critic was not taught is unscored.
 
-    It is made from the word, as the sentence has it.
+    It is made from the word as written in the sentence.
     """
 
     KIND = "unknown word"
@@ -162,7 +162,7 @@ def unknown_word_in(reason: str) -> str | None:
 
 
 def kind_of_reason(reason: str) -> str:
-    """A reason as it is counted: whatever the unknown word, it is one kind."""
+    """A reason's kind, for counting: all unknown words are one kind."""
     return UnknownWord.KIND if unknown_word_in(reason) else str(reason)
 
 
@@ -199,14 +199,14 @@ class Verdict:
 
     Attributes:
         p_factual: P(factual) in [0, 1], the softmax over the Yes and No logits (VNLI-Critique,
-            section 4.2). The critic rounds it to four decimals, so that every later comparison sees
-            the value that is written. None exactly where `unscored` says why.
+            section 4.2). The critic rounds it to four decimals, so that every later comparison
+            uses the value that is written. None exactly where `unscored` says why.
         unscored: Why there is no P(factual).
         assessable: Whether the sentence makes a claim about the image; None where the critic cannot
             say.
         answer_mass: The probability of Yes and No together, in [0, 1], to four decimals; written as
             `share`. Low where the model does not answer the question. None where unknown.
-        by: Who decided by a part of the sentence alone; "" for whoever judges its image.
+        by: The expert that decided by a part of the sentence alone; "" for the image's critic.
     """
 
     p_factual: float | None
@@ -222,7 +222,7 @@ class Attempt:
 
     Attributes:
         text: The rewrite; "" proposes deletion.
-        accepted: None as long as the critic has not judged it.
+        accepted: None until the critic has judged it.
         why: The reason for accepting or refusing it.
         round: Counts from 1.
         p_before: The P(factual) that the rewrite has to beat.
@@ -241,14 +241,14 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What the run found out about one sentence of the original caption.
+    """What a run found out about one sentence of the original caption.
 
     Attributes:
         span: Place in the original caption.
         verdict: Of the original sentence in the original caption.
-        now: Of its present text in the present caption: equal to `verdict` until the sentence, or
-            something before it, changes.
-        rationale: Why it was flagged, about its original text; None for a sentence never flagged.
+        now: The verdict on its current text in the current caption: equal to `verdict` until the
+            sentence, or something before it, changes.
+        rationale: Why its original text was flagged; None for a sentence never flagged.
         attempts: Rewrites in order.
         dropped: Whether the sentence is gone from the revised caption.
     """
@@ -281,10 +281,10 @@ class Revision:
         revised_caption: The text with the accepted rewrites; elsewhere the same to the byte.
         sentences: In order, covering all text that is not white space.
         rounds: How often the reviser has been asked.
-        signature: Everything that decided the answers, on one line.
+        signature: Everything that determined the answers, on one line.
         error: The exception that left it without answers, if any.
         threshold: P(factual) below which a sentence counts as nonfactual.
-        expert: Who of a panel judged it (`critic.panel`); "" where one critic judges everything.
+        expert: The expert of a panel that judged it (`critic.panel`); "" for a single critic.
     """
 
     caption: str
@@ -299,7 +299,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class ImageRef:
-    """Where an image is, not yet read. Exactly one of the fields is set.
+    """Where an image is; it has not been read yet. Exactly one of the fields is set.
 
     Attributes:
         path: As found in the record; resolved against the image root when read.

@@ -1,11 +1,11 @@
-"""What is found by name, ours and that of other installed packages: entry points, loaded when used.
+"""Extensions found by name, ours and other installed packages': entry points, loaded when used.
 
-A package adds to a kind by declaring a name and where it lives; ours are declared the same way:
+A package adds to a kind by declaring a name and its location; ours are declared the same way:
 
     [project.entry-points."revise_captions.metrics"]
     exclamations = "my_package.exclamations:load"
 
-What the object must be, each kind's protocol says (docs/extending.md).
+Each kind's protocol says what the object must be (docs/extending.md).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from revise_captions.command_line.extras import missing
 from revise_captions.errors import UserError
 
 OURS = "revise-captions"
-#: How a path begins that cannot be a name.
+#: Beginnings that mark a path, which no name can have.
 _PATHS = ("/", "./", "../", "~")
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What can be added.
+    """A kind of extension.
 
     Attributes:
         group: The entry-point group that names are declared in.
-        noun: What messages call one of them.
+        noun: What messages call one of this kind.
     """
 
     group: str
@@ -53,7 +53,7 @@ KINDS = (CRITICS, REVISERS, ENGINES, METRICS, BENCHMARKS, LAYOUTS, COMMANDS)
 
 
 def entries(kind: Kind) -> dict[str, EntryPoint]:
-    """What is installed of a kind, by name and in the order of the names. Imports nothing.
+    """The installed entries of a kind, by name and sorted by it. Imports nothing.
 
     Raises:
         UserError: Two packages use one name.
@@ -70,9 +70,9 @@ def entries(kind: Kind) -> dict[str, EntryPoint]:
 
 
 def _declared(group: str) -> Iterator[EntryPoint]:
-    """The entry points of a group, of each package those of the first on the path.
+    """The entry points of a group; a package found twice counts where it is first on the path.
 
-    What a build leaves beside its sources (an `.egg-info`, which has no METADATA) is not installed.
+    What a build leaves beside its sources (an `.egg-info` without METADATA) is not installed.
     """
     homes: dict[str, Distribution] = {}
     for distribution in _declaring(tuple(sys.path)):
@@ -82,7 +82,7 @@ def _declared(group: str) -> Iterator[EntryPoint]:
 
 @lru_cache(maxsize=8)
 def _declaring(path: tuple[str, ...]) -> tuple[Distribution, ...]:
-    """The packages on a path that declare anything of ours, looked for once in a process."""
+    """The packages on a path that declare entries in our groups, looked up once per process."""
     ours = {kind.group for kind in KINDS}
     return tuple(
         distribution
@@ -94,23 +94,23 @@ def _declaring(path: tuple[str, ...]) -> tuple[Distribution, ...]:
 
 @lru_cache(maxsize=64)
 def _name(distribution: Distribution) -> str:
-    """Kept, as METADATA is parsed for it, with a whole README in it, and every entry is asked."""
+    """Cached: it parses METADATA, which holds a whole README, and every entry needs it."""
     return distribution.name
 
 
 @lru_cache(maxsize=64)
 def _points(distribution: Distribution) -> EntryPoints:
-    """Kept, as the whole file of them is parsed for each group."""
+    """Cached: each group's lookup parses the whole file of entry points."""
     return distribution.entry_points
 
 
 def names(kind: Kind) -> tuple[str, ...]:
-    """The names of all that is installed of a kind."""
+    """The names of all installed entries of a kind."""
     return tuple(entries(kind))
 
 
 def load(kind: Kind, name: str) -> Any:
-    """The object that a name stands for; its module is imported.
+    """Imports the object that a name stands for.
 
     Raises:
         UserError: There is no such name, or its module cannot be imported.
@@ -125,7 +125,7 @@ def load_all(kind: Kind) -> list[Any]:
     """All objects of a kind in the order of their names, those of other packages first.
 
     Raises:
-        UserError: The module of one cannot be imported.
+        UserError: A module cannot be imported.
     """
     known = sorted(entries(kind).values(), key=lambda entry: package(entry) == OURS)
     return [_loaded(kind, entry) for entry in known]
@@ -146,14 +146,14 @@ def _loaded(kind: Kind, entry: EntryPoint) -> Any:
 
 
 def unknown(kind: Kind, given: str, *, also: Iterable[str] = (), hint: str = "") -> UserError:
-    """What to tell of a name that nothing has: the nearest name, and all of them; of a path, that
+    """The error for an unknown name: gives the nearest name, and all of them; for a path, says that
     nothing is there.
 
     Args:
         kind: What it should have been.
         given: The name.
         also: Names that are no entries, such as `annotations` among the benchmarks.
-        hint: What else may stand there, such as a folder.
+        hint: What else may be given, such as a folder.
     """
     known = sorted({*names(kind), *also})
     said = [f"installed are: {', '.join(known) or 'none'}", hint]
@@ -171,19 +171,19 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 
 def nearest_path(path: Path) -> str:
-    """The same for a path that does not exist, of the first thousand names in its folder."""
+    """The same for a path that does not exist, from the first thousand names in its folder."""
     try:
         with os.scandir(path.parent) as found:
             return did_you_mean(path.name, [entry.name for entry in islice(found, 1000)])
-    except OSError:  # nor does its folder
+    except OSError:  # its folder does not exist either
         return ""
 
 
 def is_folder(kind: Kind, given: str) -> bool:
-    """Whether a folder is meant, and not a name.
+    """Whether a folder is meant rather than a name.
 
-    That is so where it is written as a path, or where it is there and nothing installed has this
-    name: `./posh` is a folder, `posh` the metric, whatever lies in the working directory.
+    That is so if it is written as a path, or if it exists and nothing installed has this name:
+    `./posh` is a folder, `posh` the metric, whatever is in the working directory.
     """
     if given.startswith(_PATHS) or given in (".", ".."):
         return True

@@ -1,4 +1,4 @@
-"""A signature names everything that decides a number, in one printable line (after sacreBLEU)."""
+"""A signature: everything that determines a number, in one printable line (after sacreBLEU)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ PACKAGE = "revise-captions"
 def signature(settings: Mapping[str, str]) -> str:
     """`key:value|key:value|…` by key, ending in this package's version.
 
-    `|` and line breaks inside a value become `/` and a space, so that the line can be split again.
+    `|` and line breaks inside a value become `/` and a space, so that the line can be parsed.
     """
     plain = {key: " ".join(value.split()).replace("|", "/") for key, value in settings.items()}
     return _line(plain | {PACKAGE: version(PACKAGE)})
 
 
 def digest(line: str) -> str:
-    """What stands for a signature in a row: 16 hexadecimal digits of its SHA-256."""
+    """A row's short form of a signature: 16 hexadecimal digits of its SHA-256."""
     return hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def is_digest(text: str) -> bool:
-    """Whether a row's signature stands for the line, instead of being it."""
+    """Whether a row's signature is the digest of the line rather than the line itself."""
     return re.fullmatch("[0-9a-f]{16}", text) is not None
 
 
@@ -36,7 +36,7 @@ def settings_of(line: str) -> dict[str, str]:
     """The settings that a signature names; {} for a line that is not a signature.
 
     Raises:
-        UserError: For a digest: the file beside the rows that tells what it stands for is missing.
+        UserError: The line is a digest: the file beside the rows that explains it is missing.
     """
     if is_digest(line):
         raise UserError(
@@ -48,7 +48,7 @@ def settings_of(line: str) -> dict[str, str]:
 
 
 def of_expert(settings: Mapping[str, str], expert: str) -> dict[str, str]:
-    """The settings that decided an expert's answers: a panel's name them as `expert.key`.
+    """The settings that determined an expert's answers; in a panel they are named `expert.key`.
 
     Args:
         settings: Of a signature.
@@ -63,9 +63,9 @@ def of_expert(settings: Mapping[str, str], expert: str) -> dict[str, str]:
 
 @lru_cache(maxsize=64)
 def merged(earlier: str, own: str) -> str:
-    """The signature of work done in two stages: what only the earlier one names, and all of ours.
+    """The signature of work done in two stages: all of ours, plus what only the earlier one names.
 
-    So a critic's stage, a reviser's and a critic's again end in the signature of one whole run.
+    Running a critic's stage, a reviser's and a critic's again thus gives one whole run's signature.
     """
     return _line(settings_of(earlier) | settings_of(own))
 

@@ -1,1 +1,1 @@
-"""Input: files of captions as records, and images from files, archives and URLs."""
+"""Input: caption files as records, and images from files, archives and URLs."""

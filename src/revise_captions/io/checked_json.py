@@ -1,7 +1,7 @@
-"""JSON files that others may have written, read as the dataclass that they are to hold.
+"""JSON files that others may have written, read as the dataclass that they should hold.
 
-Types are checked field by field, by pydantic: what a card says decides verdicts, and a number that
-is a text, or a key that nothing reads, is found here rather than somewhere in a run.
+pydantic checks types field by field: a card determines verdicts, so a number given as text, or a
+key that nothing reads, should be found here rather than somewhere in a run.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ def read_checked(kind: type[T], path: Path, *, what: str, hint: str = "", more: 
     """Reads a JSON file.
 
     Args:
-        kind: The type of its value: a dataclass, or a type that can be written in an annotation.
+        kind: The type of its value: a dataclass, or any type that an annotation can express.
         path: The file.
         what: What it should be, for the message: "a critic's card".
         hint: What the user may do instead.
-        more: Whether the file may hold keys that `kind` does not name; they are left out.
+        more: Whether the file may hold keys that `kind` does not name; they are ignored.
 
     Returns:
         The value.
 
     Raises:
-        UserError: The file cannot be read, is no JSON, or a value has another type, is missing, or
-            is of no known name: in one line, with the file and the key.
+        UserError: The file cannot be read, is not JSON, or a value has another type, is missing, or
+            has an unknown name: in one line, with the file and the key.
     """
     try:
         content = path.read_bytes()
@@ -45,7 +45,7 @@ def read_checked(kind: type[T], path: Path, *, what: str, hint: str = "", more: 
 def checked(
     kind: type[T], content: bytes | str, wrong: str, *, hint: str = "", more: bool = False
 ) -> T:
-    """JSON as a type; see `read_checked`. `wrong`: how the message begins."""
+    """JSON parsed as a type; see `read_checked`. `wrong`: the beginning of the message."""
     from pydantic import ValidationError
 
     extra = "ignore" if more else "forbid"
@@ -57,7 +57,7 @@ def checked(
 
 
 def checked_row(kind: type[T], row: Mapping[str, Any], wrong: str) -> T:
-    """A row that was parsed, as a type, other keys of it left out; see `checked`."""
+    """A parsed row as a type, ignoring its other keys; see `checked`."""
     from pydantic import ValidationError
 
     try:
@@ -68,10 +68,10 @@ def checked_row(kind: type[T], row: Mapping[str, Any], wrong: str) -> T:
 
 
 def json_lines(path: Path, what: str, hint: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a JSON Lines file that a run wrote, each with the number of its line, from 1.
+    """The objects of a JSON Lines file that a run wrote, each with its line number, from 1.
 
     Raises:
-        UserError: A line is none. `what`: what it should be, for the message.
+        UserError: A line is not an object. `what`: what it should be, for the message.
     """
     import jsonlines
 
@@ -96,7 +96,7 @@ def _adapter(kind: Any) -> Any:
 
 
 def _said(error: Any) -> str:
-    """The first thing that is wrong, on one line: where, what was expected, what was found."""
+    """The first problem, on one line: where it is, what was expected, what was found."""
     first, *more = error.errors(include_url=False, include_context=False)
     key = ".".join(str(part) for part in first["loc"])
     text = " ".join(str(first["msg"]).split())

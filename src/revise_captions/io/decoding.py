@@ -25,14 +25,14 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM
 
 @dataclass(frozen=True, slots=True)
 class ImageLimits:
-    """What one image may cost.
+    """Limits for one image.
 
     Attributes:
-        max_pixels: Pillow's own bound.
-        max_decoded: Bytes while it is decoded (`decode_budget.decoded_bytes`), known from its
-            header: enough for as many pixels of 8 or 16 bits in PNG, baseline JPEG, BMP or GIF.
-        max_bytes: Of the encoded image.
-        url_seconds: For fetching it.
+        max_pixels: Pillow's own limit.
+        max_decoded: Bytes while decoding (`decode_budget.decoded_bytes`), known from the header:
+            enough for `max_pixels` of 8 or 16 bits in PNG, baseline JPEG, BMP or GIF.
+        max_bytes: Size of the encoded image.
+        url_seconds: Time to fetch it.
     """
 
     max_pixels: int = 89_478_485
@@ -42,12 +42,12 @@ class ImageLimits:
 
 
 LIMITS = ImageLimits()
-#: Pixels. A window's images are held decoded, twice over, so larger ones are first reduced to this,
-#: which is more than any critic's tower looks at (896 × 896).
+#: Pixels. Two windows' images are held decoded, so larger ones are reduced to this, which is more
+#: than any critic's tower looks at (896 × 896).
 LARGEST = 1_500_000
-#: Where a reduced image keeps the size that it had; what is found in it is told in those pixels.
+#: The key of a reduced image's original size; places in the image are reported in those pixels.
 _FULL_SIZE = "revise-captions: full size"
-#: What a caller keeps of a decoded image; the room that the whole took is free afterward.
+#: Makes what a caller keeps of a decoded image; the memory of the whole is then freed.
 Keep = Callable[["Image"], "Image"]
 
 
@@ -64,7 +64,7 @@ _MAGIC = {
 
 
 def reduced(image: Image, pixels: int = LARGEST) -> Image:
-    """The image, made smaller where it has more than so many pixels; its shape stays."""
+    """The image, scaled down if it has more than `pixels` pixels; its aspect ratio stays."""
     from PIL.Image import Resampling
 
     share = (pixels / (image.width * image.height)) ** 0.5
@@ -77,14 +77,14 @@ def reduced(image: Image, pixels: int = LARGEST) -> Image:
 
 
 def full_size(image: Image) -> tuple[int, int]:
-    """Width and height that an image had, upright, before `reduced` made it smaller."""
+    """An image's width and height, upright, before `reduced` scaled it down."""
     size = image.info.get(_FULL_SIZE)
-    # what an image says of itself, as PNG's text does, is text
+    # an image's own metadata, such as PNG's text, is always a string
     return (size[0], size[1]) if isinstance(size, tuple) else image.size
 
 
 def shrink(image: Image, side: int) -> None:
-    """Makes an image, in place, no larger than `side` pixels a side; it keeps its full size."""
+    """Scales an image, in place, to at most `side` pixels a side; it remembers its full size."""
     size = full_size(image)
     image.thumbnail((side, side))
     image.info[_FULL_SIZE] = size
@@ -92,7 +92,7 @@ def shrink(image: Image, side: int) -> None:
 
 def decode(data: bytes, limits: ImageLimits, keep: Keep | None = None) -> Image:
     """The first frame, upright, as RGB, or what `keep` makes of it. Waits for room in the budget
-    that all decoders share. Raises BadRecord if it is not an image or too large."""
+    that all decoders share. Raises BadRecord if it is too large or not an image."""
     from PIL import Image as pillow
 
     _refuse_other_kinds(data)
@@ -120,15 +120,15 @@ def decode(data: bytes, limits: ImageLimits, keep: Keep | None = None) -> Image:
         raise too_large(str(error) or "not enough memory to decode it") from None
     except BadRecord:
         raise
-    except Exception as error:  # Pillow's decoders raise nearly every type on hostile bytes
+    except Exception as error:  # Pillow's decoders can raise almost any type on hostile bytes
         raise _undecodable(data, error) from None
 
 
 def _upright(image: Image, keep: Keep | None) -> Image:
-    """An opened image's pixels; what is not kept of them is free on return.
+    """An opened image's pixels; those not kept are freed on return.
 
-    What has no color gets its three channels only where it is kept: a quarter of the memory, and
-    the same pixels, as each channel is reduced by itself.
+    An image without color gets its three channels only after it is reduced: this takes a quarter
+    of the memory and gives the same pixels, as each channel is reduced separately.
     """
     from PIL import ImageOps
 
@@ -139,7 +139,7 @@ def _upright(image: Image, keep: Keep | None) -> Image:
     return kept if kept.mode == "RGB" else kept.convert("RGB")
 
 
-#: Bytes of a decoding after which freed memory is given back, while its room is still held.
+#: If decoding took this many bytes, freed memory is returned before the room in the budget is.
 _MUCH = 64 << 20
 
 
@@ -148,12 +148,12 @@ _BLOCK = 64 << 20
 
 @functools.cache
 def _formats() -> tuple[str, ...]:
-    """Those of `FORMATS` that this build of Pillow has."""
+    """Those of `FORMATS` that this build of Pillow supports."""
     from PIL import Image as pillow
 
     pillow.init()
-    # The C library keeps freed blocks of up to 32 MiB for the thread that had them. Pillow's own
-    # are 16 MiB, so that each thread would keep as much as its largest image took.
+    # The C library keeps freed blocks of up to 32 MiB for the thread that had them. Pillow's are
+    # 16 MiB, so each thread would keep as much memory as its largest image took.
     pillow.core.set_block_size(_BLOCK)
     return tuple(name for name in FORMATS if name in pillow.OPEN)
 
@@ -171,7 +171,7 @@ def _eight_bits(image: Image) -> Image:
 
 
 def _by_strips(image: Image, mode: str, convert: Callable[[Image], Image]) -> Image:
-    """The image converted piece by piece, so that no copy of the whole is made on the way."""
+    """The image converted strip by strip, so that no copy of the whole is needed."""
     from PIL import Image as pillow
 
     result = pillow.new(mode, image.size)
@@ -194,10 +194,10 @@ def _on_white(image: Image) -> Image:
 
 
 def _scaled(image: Image) -> Image:
-    """Integers wider than 8 bits and floats, mapped to 8 bits by what range they can hold.
+    """Integers wider than 8 bits and floats, mapped to 8 bits by their range.
 
-    16 bits: 0 … 65,535. 32-bit integers and floats say nothing about their range, so: up to 1
-    (floats), 255, 65,535, or else from the smallest to the largest value found.
+    For 16 bits it is 0 … 65,535. 32-bit integers and floats do not state their range, so it is the
+    first that fits of 0 to 1 (floats), 255, 65,535, or else from the smallest to the largest value.
     """
     import numpy as np
     from PIL import Image as pillow
@@ -223,7 +223,7 @@ def _values(image: Image) -> NDArray[np.float64]:
 
 
 def _range(image: Image) -> tuple[float, float]:
-    """The smallest and the largest value, found strip by strip."""
+    """The smallest and largest values, found strip by strip."""
     rows = max(1, _STRIP // image.width)
     ends = []
     for top in range(0, image.height, rows):
@@ -253,7 +253,7 @@ def _refuse_other_kinds(data: bytes) -> None:
             raise BadRecord(Reason.IMAGE_UNREADABLE, f"not an image but {name}")
     if data[4:8] == b"ftyp" and data[8:12] in (b"heic", b"heix", b"mif1", b"msf1"):
         raise BadRecord(Reason.IMAGE_UNREADABLE, "HEIC is not supported; convert it to JPEG or PNG")
-    if data.startswith(b"\0\0\1\0") and data[4:8] != b"ftyp":  # AVIF may begin so, too
+    if data.startswith(b"\0\0\1\0") and data[4:8] != b"ftyp":  # AVIF may begin like this too
         raise BadRecord(Reason.IMAGE_UNREADABLE, "ICO is not supported; convert it to PNG")
 
 
@@ -274,7 +274,7 @@ _strict_lock = threading.Lock()
 
 @contextmanager
 def _strict() -> Iterator[None]:
-    """Pillow fills truncated images with gray if the process once asked for it; not here."""
+    """Switches off Pillow's filling of truncated images with gray, which a process may have set."""
     from PIL import ImageFile
 
     if not ImageFile.LOAD_TRUNCATED_IMAGES:
@@ -293,7 +293,7 @@ def too_large(detail: str) -> BadRecord:
 
 
 def sniff(data: bytes) -> str:
-    """The name of the image format that `data` starts like, or "" (of what Pillow opens here)."""
+    """The image format that `data` starts like, of those that Pillow opens here; or ""."""
     for magic, name in _MAGIC.items():
         if data.startswith(magic):
             return name

@@ -1,10 +1,10 @@
-"""`OUT.evidence.jsonl`: what a run found, beside an output whose rows do not hold it.
+"""`OUT.evidence.jsonl`: what a run found, kept beside an output whose rows do not hold it.
 
     {"row": 1, "caption_original": "as it came", "revision": {…}}
     {"row": 2, "caption_original": "as it came", "revision": {…}}
 
-A line for each row of OUT, in order. The text that OUT's row has, too (`caption_original`, or
-`revised_caption`), says that it is the row's. Who reads OUT through `io.readers` gets the rows with
+One line per row of OUT, in order. The text that OUT's row also holds (`caption_original`, or
+`revised_caption`) confirms that they match. Reading OUT through `io.readers` gives the rows with
 their revisions.
 """
 
@@ -30,15 +30,15 @@ def evidence_path(out: str | Path) -> Path:
 
 
 def is_evidence(head: bytes) -> bool:
-    """Whether a file begins as one of these does."""
+    """Whether a file begins like an evidence file."""
     return head.startswith(_HEAD)
 
 
 def with_evidence(rows: Iterator[Row | BadRow], path: Path) -> Iterator[Row | BadRow]:
-    """The rows of an output with the revisions that stand beside it.
+    """The rows of an output with the revisions stored beside it.
 
     Raises:
-        UserError: The rows are not those that the evidence is of.
+        UserError: The evidence belongs to other rows.
     """
     entries = _entries(path)
     number = 0
@@ -57,13 +57,13 @@ def with_evidence(rows: Iterator[Row | BadRow], path: Path) -> Iterator[Row | Ba
 
 
 def _same(stored: object, text: object) -> bool:
-    """Whether a row's text is its evidence's, as each format can store it."""
+    """Whether a row's text equals its evidence's, as far as each format can store it."""
     if isinstance(text, str) and not text.isascii():
         return stored == text or _SURROGATE.search(text) is not None
     return stored in (text, dumps(text))
 
 
-#: What UTF-8 cannot hold, so that a table or a file has a sign of replacement for it.
+#: Characters that UTF-8 cannot encode; a table or file holds a replacement character instead.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -1,4 +1,4 @@
-"""Which fields of a row hold its image and its captions, and the `Record` that comes of them.
+"""Finds which fields of a row hold its image and captions, and makes `Record`s of rows.
 
 The fields are chosen once per file from its first rows, so that all rows are read the same way: the
 first name in `CAPTIONS` and `IMAGES` (in any case) that most of these rows have. A row without them
@@ -28,7 +28,7 @@ MAX_CAPTION = 1_000_000
 """Characters; a longer caption is a file in the wrong field."""
 
 CAPTIONS = (
-    "vlm_caption",  # PixelProse; what a model wrote comes before what people or alt texts said
+    "vlm_caption",  # PixelProse; a model's captions come before those by people or from alt texts
     "generated_caption",
     "synthetic_caption",
     "recaption",
@@ -81,9 +81,9 @@ _ASSISTANT = ("gpt", "assistant", "model", "chatgpt", "bot")
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Names, dotted into nested objects (`json.caption`, `turns.1.value`); None, (): find them.
+    """Names, dotted for nested objects (`json.caption`, `turns.1.value`); None, (): find them.
 
-    `captionless`: rows are images, with or without captions, and none are searched for.
+    `captionless`: rows are images, with or without captions, and caption fields are not searched.
     """
 
     image: str | None = None
@@ -94,18 +94,18 @@ class Fields:
 def recognize(
     rows: Sequence[Mapping[str, Any]], given: Fields, *, need_image: bool = True
 ) -> Fields:
-    """Finds the fields that hold image and captions.
+    """Finds the fields that hold the image and captions.
 
     Args:
         rows: The first rows of a file.
         given: Names that the user chose; the others are searched for.
-        need_image: Whether a row without an image is of no use.
+        need_image: Whether every row must have an image.
 
     Returns:
         `given`, completed.
 
     Raises:
-        UserError: A given name is in none of the rows, or none of the known names is.
+        UserError: None of the rows has a given name, or any of the known names.
     """
     for name in filter(None, (given.image, *given.captions)):
         if rows and all(look_up(row, name) is None for row in rows):
@@ -116,7 +116,7 @@ def recognize(
     image = given.image or _most_known(rows, "image", IMAGES, _is_image)
     if image is not None and not need_image and not given.image:
         held = sum(_is_image(look_up(row, image)) for row in rows)
-        image = image if 2 * held > len(rows) else None  # one stray row asks no image of the rest
+        image = image if 2 * held > len(rows) else None  # one stray row does not oblige the rest
     if rows and not captions and not given.captionless:
         raise no_known_field("caption", rows)
     if rows and need_image and image is None:
@@ -127,19 +127,19 @@ def recognize(
 def find_field(
     rows: Sequence[Mapping[str, Any]], what: str, given: str | None, known: Sequence[str]
 ) -> str | None:
-    """The field that holds something else than image and caption, found as they are.
+    """Finds, in the same way, the field that holds something other than image and captions.
 
     Args:
         rows: The first rows of a file.
         what: What it holds; `--WHAT-field` names it.
-        given: The name that the user chose; None: search.
-        known: Names to search for, the first wins.
+        given: The name that the user chose; None to search.
+        known: Names to search for; the first one wins.
 
     Returns:
-        The name; None where no row has a known one.
+        The name; None if no row has a known one.
 
     Raises:
-        UserError: The given name is in none of the rows.
+        UserError: None of the rows has the given name.
     """
     if given is not None and rows and all(look_up(row, given) is None for row in rows):
         raise _no_such_field(given, rows)
@@ -147,7 +147,7 @@ def find_field(
 
 
 def no_known_field(what: str, rows: Sequence[Mapping[str, Any]]) -> UserError:
-    """What to raise where a field is needed, and none of the known names is there."""
+    """The error for a field that is needed when none of the known names is there."""
     hint = f"{_found(rows)}; pass --{what}-field NAME"
     if what == "caption" and {name for row in rows for name in row} <= {"image", "label"}:
         hint += (  # so `datasets` reads a folder of images
@@ -158,7 +158,7 @@ def no_known_field(what: str, rows: Sequence[Mapping[str, Any]]) -> UserError:
 
 
 def _no_image(rows: Sequence[Mapping[str, Any]]) -> UserError:
-    """What to raise where no row has an image: what the field holds instead, if one is there."""
+    """The error if no row has an image: says what the field holds instead, if it is there."""
     named = {name: row[name] for row in reversed(rows) for name in row if name.lower() in IMAGES}
     for name in sorted(named, key=lambda name: IMAGES.index(name.lower())):
         try:
@@ -175,8 +175,8 @@ def to_record(row: Row, fields: Fields, *, source: str) -> Record:
     """Makes a record of a row. Without an image field, its `ImageRef` is empty.
 
     Raises:
-        BadRecord: A caption is missing, not text, empty or too long, or the image is missing or
-            its value unreadable.
+        BadRecord: A caption is missing, not text, empty or too long, or the image is missing or has
+            an unreadable value.
     """
     captions = captions_of(row, fields)
     image = ImageRef()
@@ -190,7 +190,7 @@ def to_record(row: Row, fields: Fields, *, source: str) -> Record:
 
 
 def captions_of(row: Row, fields: Fields) -> dict[str, str]:
-    """A row's captions by field. Raises `BadRecord` as `to_record`."""
+    """A row's captions by field. Raises `BadRecord` as `to_record` does."""
     captions = {name: _caption(row.data, name) for name in fields.captions}
     if not captions and not fields.captionless:
         raise BadRecord(Reason.MISSING_CAPTION, f"no caption field; {_found([row.data])}")
@@ -201,12 +201,12 @@ _INDEX = re.compile(r"-?[0-9]{1,9}")
 
 
 def look_up(row: Mapping[str, Any], name: str) -> Any:
-    """The value at a name or dotted path, or None. A key that itself has the dots comes first."""
+    """The value at a name or dotted path, or None. A key that contains the dots goes first."""
     return _reached(row, name)[1]
 
 
 def _reached(row: Mapping[str, Any], name: str) -> tuple[tuple[str | int, ...], Any]:
-    """The keys and indices that a name or dotted path stands for, and the value there, or None."""
+    """The keys and indices of a name or dotted path, and the value there, or None."""
     if name in row:
         return (name,), row[name]
     keys: tuple[str | int, ...] = ()
@@ -242,9 +242,9 @@ def _caption(row: Mapping[str, Any], name: str) -> str:
 
 
 def place_of(row: Mapping[str, Any], name: str) -> tuple[str | int, ...] | None:
-    """Keys and indices that lead to the caption in a field; None where it holds no text.
+    """The keys and indices of a field's caption; None if it holds no text.
 
-    Of a conversation, they lead to the text of the model's first answer.
+    In a conversation, the caption is the text of the model's first answer.
     """
     keys, value = _reached(row, name)
     if isinstance(value, str):
@@ -262,7 +262,7 @@ def _answer(turns: object) -> str | None:
 
 
 def said(turns: object) -> str:
-    """The text of the last turn of a conversation, or a plain text; "" where there is none."""
+    """The text of a conversation's last turn, or a plain text; "" if there is none."""
     if isinstance(turns, str):
         return turns
     if not isinstance(turns, list) or not turns or not isinstance(turns[-1], Mapping):
@@ -275,7 +275,7 @@ def said(turns: object) -> str:
 
 
 def _answer_place(turns: object) -> tuple[str | int, ...] | None:
-    """Where the text of that answer stands in the conversation."""
+    """Where the text of that answer is in the conversation."""
     if not isinstance(turns, list):
         return None
     for number, turn in enumerate(turns):
@@ -312,9 +312,9 @@ def _is_image(value: object) -> bool:
 def _most_known(
     rows: Sequence[Mapping[str, Any]], what: str, known: Iterable[str], fits: Any
 ) -> str | None:
-    """The known name, spelled as in the file, that decides: the first in the order with a value
-    that fits in more than half of the rows, else the one in most rows. So one stray row decides
-    nothing. Names on the top level come before those inside a WebDataset row's `json`."""
+    """The known name to use, spelled as in the file: the first in order with a fitting value in
+    more than half of the rows, else the one in most rows, so that one stray row decides nothing.
+    Top-level names come before those inside a WebDataset row's `json`."""
     counts: Counter[str] = Counter()
     for row in rows:
         nested = row.get("json")

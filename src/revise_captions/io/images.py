@@ -1,8 +1,8 @@
 """Reads the value of an image field into upright RGB pixels, or says precisely why not.
 
 Values are untrusted: with an image root, nothing outside it is read; sizes are checked before
-anything is decoded; only formats that Pillow decodes by itself are opened (no EPS, which would
-start Ghostscript); and nothing blocks on a pipe.
+anything is decoded; only formats that Pillow itself decodes are opened (no EPS, which would start
+Ghostscript); and nothing blocks on a pipe.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LoadImage = Callable[[Record], "Image"]
 
 
 def parse_image(value: object) -> ImageRef:
-    """What an image field's value points to; nothing is read yet.
+    """The image that a field's value refers to, without reading it.
 
     Args:
         value: A data URI, an http(s) URL, base64 of an image, or a path (`file://` too); encoded
@@ -49,7 +49,7 @@ def parse_image(value: object) -> ImageRef:
 
 def _parse(value: object) -> ImageRef:
     if hasattr(value, "__array_interface__") and not hasattr(value, "save"):
-        return ImageRef(data=_as_png(_of_array(value)))  # compared with "", it is many answers
+        return ImageRef(data=_as_png(_of_array(value)))  # comparing it with "" would give an array
     match value:
         case None | "" | b"" | []:
             raise BadRecord(Reason.MISSING_IMAGE, "the image field is empty")
@@ -123,8 +123,8 @@ def load_image(
 ) -> Image:
     """The image as RGB, upright by its EXIF orientation.
 
-    Animations give their first frame, transparency is laid on white, 16-bit and float pixels are
-    scaled to 8 bits, color profiles are ignored.
+    Animations give their first frame, transparency is composited on white, 16-bit and float pixels
+    are scaled to 8 bits, color profiles are ignored.
 
     Args:
         ref: Where the image is.
@@ -133,11 +133,11 @@ def load_image(
         folder: The input file's own. Without a `root`, relative paths start here, and neither `..`
             nor an absolute path leads outside; links in it may. With neither, any path is read.
         allow_urls: Whether URLs are fetched.
-        limits: What one image may cost.
-        keep: What is kept of it, such as `decoding.reduced`; by default all.
+        limits: Limits for one image.
+        keep: Makes what is kept of it, such as `decoding.reduced`; by default all.
 
     Raises:
-        BadRecord: The reason says what is wrong with it.
+        BadRecord: Its reason says what is wrong.
     """
     data = image_bytes(ref, root, folder, allow_urls, limits)
     with own_step(Reason.IMAGE_UNREADABLE):
@@ -206,10 +206,10 @@ def _data_uri(uri: str) -> bytes:
 
 
 def _base64_image(text: str) -> bytes | None:
-    """The decoded bytes where `text` is base64 of an image rather than a path.
+    """The decoded bytes if `text` is base64 of an image rather than a path.
 
-    A path hardly ever spells an image's first bytes without a dot; a text in the base64 alphabet
-    that no file system takes as a path cannot be one at all.
+    A path hardly ever spells an image's first bytes without a dot, and a text in the base64
+    alphabet that no file system accepts as a path cannot be one.
     """
     if len(text) < 32 or not _BASE64.fullmatch(text, 0, min(len(text), 2 * _PATH_MAX)):
         return None
@@ -251,7 +251,7 @@ def _of_array(array: Any) -> Any:
 
 
 def _as_png(image: Any) -> bytes:
-    """A Pillow image that a caller handed over, as bytes without loss."""
+    """A Pillow image from a caller, losslessly encoded."""
     buffer = io.BytesIO()
     try:
         image.save(buffer, "PNG")
@@ -270,7 +270,10 @@ def _fetch(url: str, allow_urls: bool, limits: ImageLimits) -> bytes:
 
 
 def resolve_path(path: str, root: Path | None, folder: Path | None) -> Path:
-    """Where an image path leads, as `load_image` says. Raises `BadRecord`; looks for no file."""
+    """Resolves an image path as `load_image` describes, without checking that the file exists.
+
+    Raises `BadRecord`.
+    """
     if re.match(r"[a-z][a-z0-9+.-]+://", path):
         detail = f"{_short(path)}: expected a local path or an http(s) URL"
         raise BadRecord(Reason.IMAGE_UNREADABLE, detail)
@@ -288,7 +291,7 @@ def resolve_path(path: str, root: Path | None, folder: Path | None) -> Path:
 
 
 def _inside(path: str, folder: Path) -> Path:
-    """The path below the input's folder, `..` taken away. Raises `BadRecord` where it leaves it."""
+    """The path below the input's folder, `..` resolved. Raises `BadRecord` if it leads outside."""
     base = os.path.abspath(folder)
     real = os.path.normpath(os.path.join(base, path))
     if not Path(real).is_relative_to(base):
@@ -301,8 +304,8 @@ def _inside(path: str, folder: Path) -> Path:
 
 
 def mark_of(path: str, root: Path | None, folder: Path | None) -> str:
-    """Tells an image file from another version of it, at the cost of two small reads: its size and
-    a checksum of its first and last 4 KiB; "" if it is not a regular file.
+    """Identifies a version of an image file, at the cost of two small reads: its size and a
+    checksum of its first and last 4 KiB; "" if it is not a regular file.
     """
     try:
         real = resolve_path(path, root, folder)
@@ -314,7 +317,7 @@ def mark_of(path: str, root: Path | None, folder: Path | None) -> str:
             file.seek(max(0, about.st_size - _END))
             return f"{about.st_size}.{zlib.crc32(ends + file.read(_END)):08x}"
     except (BadRecord, OSError, ValueError):
-        return ""  # reading it for the critic will say what is wrong with it
+        return ""  # reading it for the critic will report what is wrong
 
 
 _END = 4096
@@ -325,7 +328,7 @@ def _read(path: Path, limits: ImageLimits) -> bytes:
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise BadRecord(Reason.IMAGE_UNREADABLE, f"{name} is not a regular file")
-        # O_NONBLOCK: should the file turn into a pipe meanwhile, opening it does not hang.
+        # O_NONBLOCK: if the file has meanwhile become a pipe, opening it does not hang.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size > limits.max_bytes:
@@ -333,7 +336,7 @@ def _read(path: Path, limits: ImageLimits) -> bytes:
             return file.read(limits.max_bytes + 1)
     except (FileNotFoundError, NotADirectoryError):
         raise BadRecord(Reason.IMAGE_NOT_FOUND, f"{name} does not exist") from None
-    except ValueError as error:  # a NUL or a lone surrogate: no file has such a name
+    except ValueError as error:  # a NUL or a lone surrogate, which no file name can contain
         raise BadRecord(Reason.IMAGE_NOT_FOUND, f"{name}: {error}") from None
     except OSError as error:
         missing = error.errno == 36 or "too long" in str(error)

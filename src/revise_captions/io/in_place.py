@@ -1,13 +1,13 @@
-"""Captions that were corrected in their own place, and the way back.
+"""Captions corrected in place, and how to restore the originals.
 
-A run with `--write caption` puts the corrected text where the original stood:
+A run with `--write caption` puts the corrected text where the original was:
 
     {"caption": "corrected", "caption_original": "as it came", "revision": {…, "caption_field":
      "caption"}}
 
-Whoever reads a file through `io.readers` gets such a row as a run without the option writes it, the
+Reading a file through `io.readers` gives such a row as a run without the option writes it, with the
 original in its field and the corrected text in `revised_caption`, so only readers and writers know
-of it. With several caption fields, `caption_original` holds an object by field.
+about this. With several caption fields, `caption_original` holds an object by field.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ ORIGINAL, FIELD = "caption_original", "caption_field"
 
 
 def in_place_fields(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """The caption fields of a row as it is stored that hold corrected texts; () where none does."""
+    """The caption fields of a stored row that hold corrected texts; () if none does."""
     return () if "revised_caption" in row or ORIGINAL not in row else named_fields(row)
 
 
 def named_fields(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """The caption fields that the row's revision names, as one written in place does."""
+    """The caption fields that the row's revision names, as it does when written in place."""
     revision = row.get("revision")
     if not isinstance(revision, Mapping):
         return ()
@@ -39,17 +39,17 @@ def named_fields(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def by_field(value: Any, names: tuple[str, ...]) -> dict[str, str]:
-    """A row's texts by field, of what holds one text where there is one field."""
+    """A row's texts by field; `value` is the text itself if there is only one field."""
     return {names[0]: value} if len(names) == 1 else dict(value)
 
 
 def joined(texts: Mapping[str, Any]) -> Any:
-    """What stands in a row for texts, or revisions, by field: of one field, the value alone."""
+    """The stored form of texts, or revisions, by field: for one field, the value itself."""
     return next(iter(texts.values())) if len(texts) == 1 else dict(texts)
 
 
 def text_at(row: Mapping[str, Any], field: str) -> str | None:
-    """The caption in a field, of a conversation its first answer; None where there is none."""
+    """The caption in a field (for a conversation, its first answer); None if there is none."""
     place = place_of(row, field)
     if place is None:
         return None
@@ -60,7 +60,7 @@ def text_at(row: Mapping[str, Any], field: str) -> str | None:
 
 
 def with_text(row: Mapping[str, Any], field: str, text: str) -> dict[str, Any]:
-    """The row with another caption in the field; a row without a caption there stays as it is."""
+    """The row with another caption in the field; unchanged if it has no caption there."""
     place = place_of(row, field)
     return dict(row) if place is None else _put(row, place, text)
 
@@ -74,7 +74,7 @@ def _put(value: Any, place: tuple[str | int, ...], text: str) -> Any:
 
 
 def restored(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
-    """The rows with originals in their places again; all other rows as they are."""
+    """The rows with originals back in their places; other rows are unchanged."""
     for row in rows:
         names = in_place_fields(row.data) if isinstance(row, Row) else ()
         yield _restored(row, names) if names and isinstance(row, Row) else row
@@ -88,13 +88,13 @@ def _restored(row: Row, names: tuple[str, ...]) -> Row:
         for name in names:
             data = with_text(data, name, originals[name])
     except (LookupError, TypeError, ValueError):
-        return row  # somebody changed it: whoever needs the revision says that it does not fit
+        return row  # it was changed since; code that needs the revision reports the mismatch
     added = {"revised_caption": joined(revised), "revision": data.pop("revision")}
     return Row(row.line, data | added, row.raw)
 
 
 def refuse_taken(row: Mapping[str, Any]) -> None:
-    """Raises `BadRecord` for a row with a `caption_original` that no run of ours wrote."""
+    """Raises `BadRecord` for a row whose `caption_original` was not written by a run of ours."""
     if ORIGINAL in row and not named_fields(row):
         detail = f"it has a field {ORIGINAL} of its own, which --write caption would overwrite"
         raise BadRecord(Reason.BAD_REVISION, detail)

@@ -1,7 +1,7 @@
 """JSON Lines and JSON arrays, plain or compressed, in constant memory.
 
-Not the library jsonlines: it keeps neither a row's own text, which output rows are made of, nor the
-bytes of a line that is not UTF-8, and it reads lines of any length.
+Does not use the library jsonlines, which keeps neither a row's own text, needed for output rows,
+nor the bytes of a line that is not UTF-8, and has no limit on line length.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _BOM = b"\xef\xbb\xbf"
 def chunks(path: Path, name: str) -> Iterator[bytes]:
     """The file's bytes in pieces of at most 1 MiB, decompressed if its first bytes say so.
 
-    Raises `UserError` for a file that cannot be read, is no UTF-8 at all, or ends too early: what
-    a cut-off download lacks can be neither processed nor put into the quarantine.
+    Raises `UserError` for a file that cannot be read, is no UTF-8 at all, or is truncated: rows
+    missing from an incomplete download can be neither processed nor quarantined.
     """
     try:
         with path.open("rb") as file:
@@ -69,7 +69,7 @@ class _Zstd(Exception):
 def _zstd(file: Any) -> Iterator[bytes]:
     import zstandard
 
-    # zstandard's own stream reader ends a truncated frame in silence; this one does not.
+    # zstandard's own stream reader silently accepts a truncated frame; this one does not.
     rest = b""
     frame = None
     try:
@@ -90,8 +90,8 @@ def _zstd(file: Any) -> Iterator[bytes]:
 
 
 class Line(NamedTuple):
-    """`start` is all of the line, or its beginning where `size` (bytes) is over the limit; `ended`
-    is False for a last line without a line end."""
+    """`start` is the whole line, or its beginning if `size` (bytes) exceeds the limit; `ended` is
+    False for a last line without a line end."""
 
     start: bytes
     size: int
@@ -107,8 +107,8 @@ def json_lines(
         path: The file.
         name: What messages call it.
         max_line: Bytes; a longer line becomes a bad row.
-        parsed: False for a file that has been read before, of whose bad rows the caller knows: a
-            row's data are parsed once somebody looks into them.
+        parsed: False for a file that has been read before and whose bad rows the caller knows: a
+            row's data are then parsed only on access.
 
     Yields:
         One row for each line that is not blank. `line` counts blank lines too, as editors do.
@@ -135,7 +135,7 @@ def count_lines(path: Path) -> int:
 
 
 def lines(pieces: Iterator[bytes], max_line: int) -> Iterator[Line]:
-    """The lines of a file that `chunks` reads, without their line feeds."""
+    """The lines of a file read by `chunks`, without their line feeds."""
     held: list[bytes] = []
     size = 0
     for piece in pieces:
@@ -155,9 +155,9 @@ def lines(pieces: Iterator[bytes], max_line: int) -> Iterator[Line]:
 
 
 def without_bom(text: bytes, name: str) -> bytes:
-    """A file's first line without the mark of UTF-8. Raises `UserError` for a file in UTF-16.
+    """A file's first line without UTF-8's byte order mark. Raises `UserError` for UTF-16.
 
-    Without a mark UTF-16 shows by the zero bytes beside its first four letters.
+    UTF-16 without a mark is recognized by the zero bytes beside its first four letters.
     """
     marked = text.startswith((b"\xff\xfe", b"\xfe\xff"))
     first = text[0:8:2], text[1:8:2]
@@ -237,9 +237,9 @@ _BETWEEN = re.compile(r"[ \t\n\r]*")
 
 
 class Text:
-    """A window over the file's text: `text[at:]` is what has been read and not yet used.
+    """A window over the file's text: `text[at:]` is what has been read but not yet used.
 
-    `passed` is called with what is dropped, for those who copy it.
+    `passed` is called with the text that is dropped, for callers that copy it.
     """
 
     def __init__(self, path: Path, name: str) -> None:
@@ -249,7 +249,7 @@ class Text:
         self.used = 0
         self.passed: Callable[[str], object] = len
         self._pieces = chunks(path, name)
-        # A byte that is not UTF-8 becomes a lone surrogate, for which its element is refused.
+        # A byte that is not UTF-8 becomes a lone surrogate, and its element is refused.
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape")
 
     def more(self) -> bool:
@@ -261,7 +261,7 @@ class Text:
         return piece is not None
 
     def drop(self) -> None:
-        """Forgets what has been used."""
+        """Drops what has been used."""
         self.passed(self.text[: self.at])
         self.used += self.at
         self.text, self.at = self.text[self.at :], 0
@@ -290,7 +290,7 @@ def json_array(path: Path, name: str) -> Iterator[Row | BadRow]:
         deep, malformed inside its own brackets or not UTF-8 becomes a bad row.
 
     Raises:
-        UserError: The file cannot be read, or the array is broken: nothing after that can be read.
+        UserError: The file cannot be read, or the array is broken: what follows cannot be read.
     """
     text = Text(path, name)
     if text.peek() != "[":
@@ -299,7 +299,7 @@ def json_array(path: Path, name: str) -> Iterator[Row | BadRow]:
 
 
 def array_elements(text: Text) -> Iterator[Row | BadRow]:
-    """The elements of the array that begins here, as `json_array` reads them; stops behind it."""
+    """The elements of the array that begins here, as in `json_array`; stops after the array."""
     text.at += 1
     number = 0
     while (sign := text.peek()) != "]":
@@ -318,7 +318,7 @@ _decoder = json.JSONDecoder()
 
 def element(text: Text, number: int) -> Row | BadRow:
     """The array's element that begins here."""
-    # Most elements lie whole in what has been read; the parser itself finds where they end.
+    # Most elements are wholly in what has been read, and the parser itself finds their end.
     with contextlib.suppress(ValueError, RecursionError):
         value, end = _decoder.raw_decode(text.text, text.at)
         if end < len(text.text):
@@ -352,8 +352,8 @@ _IN_STRING = re.compile(r'(?:[^"\\]++|\\.)*+', re.DOTALL)
 
 
 def _cut_out(text: Text, number: int) -> tuple[str, int]:
-    """The element that begins here, by its brackets, and its length; of one over `MAX_LINE` only
-    the beginning."""
+    """The element that begins here, found by its brackets, and its length; if it exceeds
+    `MAX_LINE`, only its beginning."""
     held: list[str] = []
     size = depth = 0
     quoted = False
@@ -371,7 +371,7 @@ def _cut_out(text: Text, number: int) -> tuple[str, int]:
 
 
 def scan(text: Text, depth: int, quoted: bool) -> tuple[int, bool, bool]:
-    """Moves on to the element's end (third value True) or to the end of what has been read."""
+    """Moves to the element's end (third value True) or to the end of what has been read."""
     whole, at = text.text, text.at
     ended = False
     while not ended:

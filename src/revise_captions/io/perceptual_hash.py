@@ -1,12 +1,12 @@
-"""Images that are the same to the eye: rescaled, compressed again, or saved in another format.
+"""Images that look the same: rescaled, recompressed, or saved in another format.
 
 Two images look alike if at most `BITS` of their difference hashes' 64 bits differ (Krawetz 2013: is
 each cell of a 9 × 8 gray thumbnail brighter than its right neighbor?) and no cell of their 16 × 16
-color thumbnails differs by more than `SIGHT` of 255. The hash alone takes flat drawings and charts
-for one another.
+color thumbnails differs by more than `SIGHT` of 255. The hash alone confuses flat drawings and
+charts with one another.
 
-Not the library imagehash: it hashes more slowly (6.0 against 4.4 ms an image of 1200 × 900, our
-color thumbnail included) and compares pairs one by one (0.3 against 39 million a second).
+Does not use the library imagehash, which hashes more slowly (6.0 ms against 4.4 ms for an image of
+1200 × 900, our color thumbnail included) and compares pairs singly (0.3 against 39 million/s).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 BITS, SIGHT = 10, 24
-#: Pairs of hashes that are compared at a time.
+#: How many pairs of hashes are compared at a time.
 _BLOCK = 4_000_000
 
 
@@ -35,7 +35,7 @@ class Fingerprint:
 
 
 def fingerprint(image: Image) -> Fingerprint:
-    """Of an upright RGB image, as `images.load_image` gives it."""
+    """The fingerprint of an upright RGB image, as `images.load_image` returns it."""
     from PIL.Image import Resampling
 
     gray = np.asarray(image.convert("L").resize((9, 8), Resampling.BOX), dtype=np.int16)
@@ -45,7 +45,7 @@ def fingerprint(image: Image) -> Fingerprint:
 
 
 def alike(a: Fingerprint, b: Fingerprint) -> bool:
-    """Whether two images are the same to the eye."""
+    """Whether two images look the same."""
     return (a.bits ^ b.bits).bit_count() <= BITS and _near(a.thumbnail, b.thumbnail)
 
 
@@ -54,7 +54,7 @@ def _near(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> bool:
 
 
 def candidates(a: Sequence[Fingerprint], b: Sequence[Fingerprint]) -> Iterator[tuple[int, int]]:
-    """Indices (in `a`, in `b`) of all pairs whose hashes are near: those that may be `alike`."""
+    """Indices (in `a`, in `b`) of all pairs with close hashes, which may be `alike`."""
     first = np.array([one.bits for one in a], dtype=np.uint64)
     second = np.array([one.bits for one in b], dtype=np.uint64)
     rows = max(1, _BLOCK // max(1, len(b)))
@@ -65,7 +65,7 @@ def candidates(a: Sequence[Fingerprint], b: Sequence[Fingerprint]) -> Iterator[t
 
 
 def groups(prints: Mapping[str, Fingerprint]) -> dict[str, str]:
-    """Groups images that look alike; chains of them are one group.
+    """Groups images that look alike; a chain of such pairs is one group.
 
     Compares all pairs of hashes: 20,000 images take seconds.
 
@@ -73,7 +73,7 @@ def groups(prints: Mapping[str, Fingerprint]) -> dict[str, str]:
         prints: Fingerprints by image name.
 
     Returns:
-        For each image the name of the first of its group.
+        For each image, the name of the first image in its group.
     """
     names = sorted(prints)
     found = [prints[name] for name in names]

@@ -1,10 +1,10 @@
 """Any supported input as one `Source`: an ordered, repeatable stream of records and bad rows.
 
-Which layouts there are, the entry points of the group `revise_captions.layouts` say: JSON Lines,
-JSON arrays, COCO JSON, CSV (all also gzip or Zstandard), Parquet, WebDataset tars, folders of
-images, Hugging Face data sets, and those of other packages. Nothing is held beyond a batch of rows,
+The entry points of the group `revise_captions.layouts` define the layouts: JSON Lines, JSON arrays,
+COCO JSON, CSV (all also with gzip or Zstandard), Parquet, WebDataset tars, folders of images,
+Hugging Face data sets, and those of other packages. No more than a batch of rows is held in memory,
 and for COCO the images' names. Every row is a `Record`, or a `BadRow` that says why not, in the
-order of the file; blank lines are no rows.
+order of the file; blank lines are not rows.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def open_source(
     Args:
         name: A file, `-` for standard input, a dataset's folder, or a hub id `owner/name[:split]`.
         fields: Fields that the user named; the others are found in the first hundred rows.
-        need_image: Whether a row without an image is of any use.
+        need_image: Whether every row must have an image.
         shard: (i, n), with 0 ≤ i < n: every n-th window from the i-th.
         limit: Rows after which iteration stops.
         spool: The output beside which standard input, or a pipe, is copied to a working file, as
-            a run reads its input twice; it goes to a temporary folder by default. Relative image
-            paths then start in the current folder.
+            a run reads its input twice; by default, the copy is in a temporary folder. Relative
+            image paths then start in the current folder.
         window: Rows per window.
-        strict: Whether an archive that may lack rows is an error, and not a warning.
+        strict: Whether an archive that may lack rows is an error rather than a warning.
 
     Returns:
         A repeatable stream of records and bad rows.
@@ -88,9 +88,9 @@ def open_source(
 
 
 def open_rows(name: str, spool: Path | None = None, *, strict: bool = False) -> Source:
-    """As `open_source`, for rows that no records are made of: fields are not searched for.
+    """Like `open_source`, for rows that need not become records: fields are not searched for.
 
-    What a run wrote elsewhere than into its rows comes back: signatures, evidence, originals.
+    What a run stored outside its rows is put back: signatures, evidence, originals.
     """
     source = _open(name, spool, strict)
     lines = read_signatures(source.path)
@@ -133,7 +133,7 @@ def _open(name: str, spool: Path | None, strict: bool) -> Source:
 
 
 def suffix_of_copies(source: Source) -> str:
-    """What names a copy as the source's own format."""
+    """The suffix that gives a copy the source's format."""
     name = Path(source.path.name)
     if source.layout.folder is not None or not layouts_named(name.name):
         return ""
@@ -141,22 +141,22 @@ def suffix_of_copies(source: Source) -> str:
     return "".join(name.suffixes[-2:] if packed else name.suffixes[-1:])
 
 
-#: The layout of other folders, and of what is no file: ids of data sets.
+#: The layout of other folders, and of names that are not files: data set ids.
 HUB = "huggingface"
-#: The layout of what is written to standard output.
+#: The layout of standard output.
 LINES = "jsonl"
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(:[\w.-]+)?")
 
 
 def layouts_named(name: str) -> list[Layout]:
-    """The layouts that have a name's suffix: first those whose own it is."""
+    """The layouts with a name's suffix, those whose own it is first."""
     suffix = suffix_of(Path(name))
     named = [layout for layout in load_all(LAYOUTS) if suffix in layout.suffixes]
     return sorted(named, key=lambda layout: layout.suffixes.index(suffix))
 
 
 def suffix_of(path: Path) -> str:
-    """The name's suffix in lower case, before that of a compression."""
+    """The name's suffix in lower case, ignoring one for compression."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
         suffixes.pop()
@@ -164,18 +164,18 @@ def suffix_of(path: Path) -> str:
 
 
 def _layout_of_file(path: Path) -> Layout:
-    """By the name; by the content where the name leaves a choice. Raises `UserError`."""
+    """The layout by name; by content if the name is ambiguous. Raises `UserError`."""
     named = layouts_named(path.name)
     return named[0] if len(named) == 1 else _layout_of_content(path, str(path))
 
 
 def _layout_of_content(path: Path, name: str) -> Layout:
-    """By a file's first bytes. Raises `UserError` for a layout that nobody reads."""
+    """The layout by a file's first bytes. Raises `UserError` for one that cannot be read."""
     head = next(chunks(path, name), b"")
     files = [layout for layout in load_all(LAYOUTS) if layout.folder is None]
     found = next((layout for layout in files if layout.takes(path, head)), None)
     if found is None and suffix_of(path) == ".json":
-        return load(LAYOUTS, LINES)  # which says of each line what is wrong
+        return load(LAYOUTS, LINES)  # it reports what is wrong with each line
     if found is None:
         titles = ", ".join(layout.title for layout in files)
         hint = f"expected {titles}, or a folder"
@@ -184,7 +184,7 @@ def _layout_of_content(path: Path, name: str) -> Layout:
 
 
 def _lacking(strict: bool) -> Callable[[str], None]:
-    """Says once what an input lacks, however often it is read; with `strict` it ends the run."""
+    """Reports once what an input lacks, however often it is read; `strict` ends the run instead."""
     said: set[str] = set()
 
     def lacking(text: str) -> None:

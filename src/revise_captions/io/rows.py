@@ -1,4 +1,4 @@
-"""Rows as they are in a file, and edits of JSON text that keep every other byte."""
+"""Rows as they are in a file, and edits to JSON text that keep every other byte."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from revise_captions.records import Record
 
 
 class Unparsed(Mapping[str, Any]):
-    """A JSON object that is parsed once somebody looks into it; `keys` where they are known."""
+    """A JSON object that is parsed on first access; `keys`, if they are known."""
 
     __slots__ = ("_data", "_keys", "text")
 
@@ -47,7 +47,7 @@ class Row:
     Attributes:
         line: 1-based line, or number of the row where a format has no lines.
         data: Its fields.
-        raw: Its exact text in formats of text: in JSON without the line end, in CSV with it.
+        raw: Its exact text in text formats: in JSON without the line end, in CSV with it.
     """
 
     line: int
@@ -64,7 +64,7 @@ class BadRow:
         line: 1-based line, or number of the row.
         reason: Machine-readable.
         detail: For people.
-        original: The row's text, or its bytes where they are not UTF-8.
+        original: The row's text, or its bytes if they are not UTF-8.
     """
 
     source: str
@@ -75,7 +75,7 @@ class BadRow:
 
     @classmethod
     def of(cls, row: Row | Record, source: str, error: BadRecord) -> BadRow:
-        """What becomes of a row that `error` says is bad."""
+        """The quarantine entry for a row with this error."""
         data = row.data if isinstance(row, Row) else row.fields
         original = dumps(data) if row.raw is None else row.raw.rstrip("\r\n")
         return cls(source, row.line, error.reason, error.detail, original)
@@ -90,9 +90,9 @@ class BadRow:
 
 
 def with_objects(row: Row) -> Row:
-    """A row of a format without objects, in which `revision`, and what depends on it, were text.
+    """Parses the objects of a row whose format stores `revision`, and what depends on it, as text.
 
-    With several captions, `revised_caption` and `caption_original` hold objects, too.
+    With several captions, `revised_caption` and `caption_original` hold objects too.
     """
     revision = _as_object(row.data.get("revision"))
     if revision is None:
@@ -110,7 +110,7 @@ def _as_object(value: object) -> dict[str, Any] | None:
     try:
         found = parse_json(value)
     except ValueError:
-        return None  # a column of that name that is not ours
+        return None  # a column of that name, but not ours
     return found if isinstance(found, dict) else None
 
 
@@ -127,10 +127,10 @@ class NestedTooDeeply(ValueError):
 def parse_json(text: str) -> Any:
     """The value of a JSON text.
 
-    Integers of more digits than Python converts become `Decimal`, which keeps them all.
+    Integers with more digits than Python converts become `Decimal`, which keeps them all.
 
     Raises:
-        json.JSONDecodeError: It is no JSON.
+        json.JSONDecodeError: It is not JSON.
         NestedTooDeeply: It has more than `MAX_NESTING` levels.
     """
     if nests_too_deeply(text):
@@ -166,8 +166,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def dumps(value: object) -> str:
     """JSON on one line, always encodable as UTF-8: lone surrogates are written as escapes.
 
-    Bytes become base64 (what `parse_image` reads back), other types from columnar formats (dates,
-    decimals, …) their text.
+    Bytes become base64 (which `parse_image` reads back), other types from columnar formats (dates,
+    decimals, …) become their text.
     """
     text = json.dumps(value, ensure_ascii=False, default=_as_json)
     if text.isascii():
@@ -188,11 +188,11 @@ def _as_json(value: Any) -> Any:
 def splice(raw: str, additions: Mapping[str, Any], dropped: Collection[str] = ()) -> str:
     """The JSON object `raw` with `additions` as its last members, and without those `dropped`.
 
-    The text of every other member stays as it is, to the byte: numbers beyond 64 bits, `1.0`,
-    escapes, the order of keys, duplicate keys. Members of the same names are replaced.
+    The text of every other member stays byte for byte: numbers beyond 64 bits, `1.0`, escapes, the
+    order of keys, duplicate keys. Members of the same names are replaced.
     """
     names = {*additions, *dropped}
-    escaped = "\\u" in raw  # a key can hide behind escapes
+    escaped = "\\u" in raw  # escapes can disguise a key
     if names and (escaped or any(f'"{name}"' in raw for name in names)):
         raw = _without(raw, names)
     end = raw.rindex("}")
@@ -202,14 +202,14 @@ def splice(raw: str, additions: Mapping[str, Any], dropped: Collection[str] = ()
 
 
 def with_text_at(raw: str, place: Sequence[str | int], text: str) -> str:
-    """JSON text with another text at a place, of keys and indices; all else stays to the byte.
+    """JSON text with the text at a place (keys and indices) replaced; the rest stays byte for byte.
 
-    A text that is there already keeps its escapes.
+    If the text is already there, it keeps its escapes.
     """
     start, end = 0, len(raw)
     for key in place:
         for name, _, value, stop in _items(raw, _skip(raw, start)):
-            if name == key:  # of a key that stands there twice, the last counts
+            if name == key:  # if a key occurs twice, the last one counts
                 found = value, stop
         start, end = found
     if _decoder.raw_decode(raw, start)[0] == text:
@@ -218,11 +218,11 @@ def with_text_at(raw: str, place: Sequence[str | int], text: str) -> str:
 
 
 _WHITE = re.compile(r"[ \t\n\r]*")
-_decoder = json.JSONDecoder(parse_int=float)  # numbers are skipped: no limit on their digits
+_decoder = json.JSONDecoder(parse_int=float)  # skips numbers: no limit on their digits
 
 
 def _without(raw: str, names: Container[str]) -> str:
-    """`raw` without these members; the others keep the commas and white space between them."""
+    """`raw` without these members; the others keep their commas and white space."""
     members = list(_items(raw, raw.index("{")))
     if all(key not in names for key, *_ in members):
         return raw
@@ -238,7 +238,7 @@ def _without(raw: str, names: Container[str]) -> str:
 
 
 def _items(raw: str, at: int) -> Iterator[tuple[Any, int, int, int]]:
-    """What the JSON object or list that begins at `at` holds: each key or index, where its text
+    """The items of the JSON object or list that begins at `at`: each key or index, where its text
     `"key": value` begins, and where the value begins and ends."""
     number, of_object = 0, raw[at] == "{"
     at = _skip(raw, at + 1)

@@ -1,10 +1,10 @@
-"""`OUT.signatures.json`: what the short signatures in OUT's rows stand for.
+"""`OUT.signatures.json`: the full lines behind the short signatures in OUT's rows.
 
     {"5f1d0c2a9b3e4d67": "attention:image-prefix|critic:bundled@…|…|revise-captions:0.1.0"}
 
-A row names its settings by a digest; the line itself, the same in most rows, stands here once. Who
-reads a file through `io.readers` gets the lines back, so only readers and writers know of it. Rows
-of earlier versions, and those on standard output, hold the line itself.
+A row names its settings by a digest; the line itself, the same in most rows, is stored here once.
+Reading a file through `io.readers` restores the lines, so only readers and writers know about this.
+Rows of earlier versions, and those on standard output, hold the line itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def signatures_path(out: str | Path) -> Path:
 
 
 def is_signatures(head: bytes) -> bool:
-    """Whether a file begins as one of these does."""
+    """Whether a file begins like a file of signatures."""
     return re.match(rb'\{\n "[0-9a-f]{16}": "', head) is not None
 
 
@@ -38,10 +38,10 @@ def as_text(lines: Mapping[str, str]) -> str:
 
 
 def read_signatures(path: Path) -> dict[str, str]:
-    """The lines by digest that stand beside a file; {} where nothing does.
+    """The lines stored beside a file, by digest; {} if there are none.
 
     Raises:
-        UserError: The file beside it is no such file.
+        UserError: The file beside it is not a file of signatures.
     """
     beside = signatures_path(path)
     if not beside.is_file():
@@ -52,7 +52,7 @@ def read_signatures(path: Path) -> dict[str, str]:
 
 
 def with_lines(rows: Iterator[Row | BadRow], lines: Mapping[str, str]) -> Iterator[Row | BadRow]:
-    """The rows with signatures in full; rows that are not parsed yet stay as they are."""
+    """The rows with signatures in full; rows not parsed yet stay as they are."""
     for row in rows:
         if isinstance(row, Row) and not isinstance(row.data, Unparsed):
             revision = row.data.get("revision")
@@ -72,13 +72,13 @@ def _in_full(part: Mapping[str, Any], lines: Mapping[str, str]) -> dict[str, Any
     return found
 
 
-#: A key of an object. It cannot stand inside a text, where quotation marks are escaped.
+#: An object's key. It cannot occur inside a text, where quotation marks are escaped.
 _SIGNATURE = re.compile(r'"signature": ("(?:[^"\\]|\\.)*")')
 
 
 @dataclass(slots=True)
 class Shortener:
-    """Puts digests into rows, and remembers what they stand for.
+    """Replaces signatures in rows with digests, and remembers what they stand for.
 
     Attributes:
         lines: The signatures so far, by digest.
@@ -88,7 +88,7 @@ class Shortener:
     _known: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, text: str) -> str:
-        """A row's JSON, as `rows.dumps` writes it, with digests as signatures."""
+        """A row's JSON, as written by `rows.dumps`, with digests as signatures."""
         return _SIGNATURE.sub(self._short, text)
 
     def _short(self, match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""An input that has been opened, and a layout: one of the ways in which captions lie in files."""
+"""An opened input, and a layout: one of the ways in which captions are stored in files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from revise_captions.io.writing import WorkingFile
 from revise_captions.records import Record
 
 T = TypeVar("T")
-#: Rows that are worked on together. Shards are made of whole windows.
+#: How many rows are worked on together. Shards are made of whole windows.
 WINDOW = 64
 NO_FIELDS = Fields()
 
@@ -27,28 +27,28 @@ def _unknown() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An input that has been opened: iterate for `Record | BadRow`, as often as needed.
+    """An opened input: iterate for `Record | BadRow`, as often as needed.
 
     Attributes:
         name: As the user gave it.
-        layout: How it lies in files.
-        path: The file; for standard input the copy that was made of it.
+        layout: How it is stored in files.
+        path: The file; for standard input, the copy made of it.
         folder: Where relative image paths start.
         read: Reads all rows, bad ones included.
-        count_all: Number of rows; None where only reading tells.
+        count_all: Number of rows; None if only reading them all would tell.
         tables: Arrow tables, for formats that have them.
-        read_unparsed: The same rows, parsed only where somebody looks into them; None where a
-            format cannot tell rows apart otherwise.
-        read_stored: The same rows as they are stored, without what stands beside the file, and with
-            corrected captions in the originals' places where a run put them there.
-        metadata: The file that holds the rows, where `path` is a folder of images with one.
-        copy: What `path` is if it was made for this run, for `close` to remove.
+        read_unparsed: Reads the same rows, parsed only on access; None if a format cannot separate
+            rows without parsing them.
+        read_stored: Reads the same rows as stored: without what is kept beside the file, and with
+            corrected captions in place of the originals where a run put them there.
+        metadata: The file that holds the rows, if `path` is a folder of images with one.
+        copy: The copy at `path` if one was made for this run, for `close` to remove.
         fields: Which fields hold image and captions.
-        shard: (i, n) takes the windows whose 0-based number is i modulo n, so that shards work in
-            the windows of the whole.
+        shard: (i, n) takes the windows whose 0-based number is i modulo n, so that shards keep the
+            windows of the whole input.
         limit: Rows after which iteration stops, counted within the shard.
         window: Rows per window.
-        check: Raises `BadRecord` for a record that a filter leaves out.
+        check: Raises `BadRecord` for a record that a filter excludes.
     """
 
     name: str
@@ -84,14 +84,14 @@ class Source:
                 yield record
 
     def rows(self, *, parsed: bool = True) -> Iterator[Row | BadRow]:
-        """Rows as they stand in the file, without making records of them.
+        """Rows as they are in the file, without making records of them.
 
-        With `parsed` False, what a row holds may be parsed later, and found to be no JSON then.
+        With `parsed` False, a row may be parsed later, and only then turn out not to be JSON.
         """
         return self.select(self.read() if parsed else (self.read_unparsed or self.read)())
 
     def select(self, rows: Iterable[T]) -> Iterator[T]:
-        """What shard and limit leave of something that has one item for each row of the file."""
+        """Applies shard and limit to items that correspond to the rows of the file."""
         index, count = self.shard
         if count > 1:
             numbered = enumerate(rows)
@@ -99,7 +99,7 @@ class Source:
         return itertools.islice(rows, self.limit)
 
     def count(self) -> int | None:
-        """How many rows iteration will give, bad ones included; None where only reading tells."""
+        """How many rows iteration will give, bad ones included; None if only reading would tell."""
         total = self.count_all()
         if total is None:
             return None
@@ -109,18 +109,18 @@ class Source:
         return mine if self.limit is None else min(mine, self.limit)
 
     def reads(self) -> list[Path]:
-        """The user's own file or folder, which must not be written; none for a copy."""
+        """The user's own file or folder, which must not be overwritten; none for a copy."""
         return [] if self.copy is not None else [self.path]
 
     def close(self) -> None:
-        """Removes the copy that was made of standard input or a pipe."""
+        """Removes the copy made of standard input or a pipe."""
         if self.copy is not None:
             self.copy.remove()
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """`schema` (a `pyarrow.Schema` with its metadata), how many rows if known, and the tables."""
+    """`schema` (a `pyarrow.Schema` with metadata), the number of rows if known, and the tables."""
 
     schema: Any
     length: int | None
@@ -137,24 +137,24 @@ def _anything(source: Source, style: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How captions lie in files, and how a run writes such files: an entry point of its own.
+    """How captions are stored in files, and how a run writes such files: an entry point.
 
     Attributes:
         title: What messages call it.
-        open: Opens the input of a name, at a path. The third argument takes what turns out to be
-            missing from it while it is read: a warning, or with `--strict` the end.
+        open: Opens the input of a name, at a path. The third argument is called with what turns
+            out to be missing while reading: it warns or, with `--strict`, ends the run.
         write: Writes (source, pairs, file, style): the source's rows with what each gains
             (`runs.pairing.Pairing`), to an open file or the path of a folder, in a
             `layouts.style.OutputStyle`.
-        suffixes: Of names, in lower case; a name decides where only one layout has its suffix. An
-            OUT whose suffix several layouts have is written as its input lies, or in the layout
-            that has the suffix first.
-        takes: Whether a file, of which it gets the first bytes, or a folder, is of this layout.
-        rows_are_json: Whether a row's `raw` is the JSON object that it is.
-        only_its_own: Whether an output needs an input of this layout, as only that has all parts.
-        folder: What makes an output that is a folder; None where it is a file.
-        mark: The file by which a folder is known as one that a run may replace.
-        check: Raises `UserError` where a source cannot be written so, before a model is loaded.
+        suffixes: Of names, in lower case; one that only one layout has decides the layout. If OUT
+            has a suffix of several layouts, it is written in its input's layout, or in the layout
+            that lists the suffix first.
+        takes: Whether a file, given its first bytes, or a folder has this layout.
+        rows_are_json: Whether a row's `raw` is its JSON object.
+        only_its_own: Whether an output needs an input of this layout, the only one with all parts.
+        folder: Creates an output that is a folder; None if it is a file.
+        mark: The file that marks a folder as one that a run may replace.
+        check: Raises `UserError`, before a model is loaded, if a source cannot be written this way.
     """
 
     title: str

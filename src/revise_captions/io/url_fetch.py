@@ -1,10 +1,10 @@
 """Fetches images from untrusted URLs without exposing this machine's network to them.
 
 Only http and https, and only public addresses: a host name is resolved once, all its addresses are
-checked, and the connection goes to a checked one, so that a name which changes its answer gains
-nothing (TLS still verifies the name). Each redirect is checked the same way. Time is bounded as a
-whole, not per read, and size while it streams. The environment's proxy settings are ignored: a
-proxy would resolve names itself and bypass the check.
+checked, and the connection goes to a checked one, so that DNS rebinding gains nothing (TLS still
+verifies the name). Each redirect is checked the same way. The total time is limited, not the time
+per read, and the size is limited while streaming. The environment's proxy settings are ignored, as
+a proxy would resolve names itself and bypass the check.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from revise_captions.errors import BadRecord, Reason, described, own_step
 logger = logging.getLogger(__name__)
 
 REDIRECTS = (301, 302, 303, 307, 308)
-#: What `ipaddress` of a supported Python takes for global, of IANA's special-purpose registries.
+#: Networks in IANA's special-purpose registries that some supported Python's `ipaddress` considers
+#: global.
 _REFUSED_NETWORKS = tuple(
     ipaddress.ip_network(network)
     for network in (
@@ -50,7 +51,7 @@ Allowed = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """`seconds` covers everything from the first look-up to the last byte, redirects included."""
+    """`seconds` covers everything from the first lookup to the last byte, redirects included."""
 
     max_bytes: int = 64 << 20
     seconds: float = 30.0
@@ -151,7 +152,7 @@ def _get(
     sock = _connect(addresses, port, deadline)
     try:
         if secure:
-            # The handshake comes later, under the watchdog: a peer may drip that as well.
+            # The handshake comes later, under the watchdog, as a peer may stall that as well.
             sock = _tls().wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
         with _cut_at(sock, deadline):
             if isinstance(sock, ssl.SSLSocket):
@@ -192,7 +193,7 @@ def _answer(response: http.client.HTTPResponse, url: str, limits: FetchLimits) -
 def _connect(addresses: list[str], port: int, deadline: float) -> socket.socket:
     for address in addresses[:-1]:
         try:
-            # Leave time for the next address: the first may be a route that leads nowhere.
+            # Leave time for the next address, as the first may be unreachable.
             return socket.create_connection((address, port), max(_left(deadline) / 2, 0.05))
         except OSError as error:
             logger.debug("%s does not answer, trying the next address: %s", address, error)
@@ -200,13 +201,13 @@ def _connect(addresses: list[str], port: int, deadline: float) -> socket.socket:
 
 
 def _within(deadline: float, call: Callable[[], list[str]]) -> list[str]:
-    """`call()`, given up at the deadline: name look-ups take no timeout of their own."""
+    """`call()`, abandoned at the deadline: name lookups have no timeout of their own."""
     box: queue.SimpleQueue[list[str] | Exception] = queue.SimpleQueue()
 
     def work() -> None:
         try:
             box.put(call())
-        except Exception as error:  # this thread has no one else to tell
+        except Exception as error:  # for the waiting thread to report
             box.put(error)
 
     threading.Thread(target=work, daemon=True).start()
@@ -225,7 +226,7 @@ def _cut_at(sock: socket.socket, deadline: float) -> Iterator[None]:
 
     def cut() -> None:
         try:
-            # Not SSLSocket.shutdown, which would pull the TLS state from under a reading thread.
+            # Not SSLSocket.shutdown, which would remove the TLS state from under a reading thread.
             socket.socket.shutdown(sock, socket.SHUT_RDWR)
         except OSError:
             return  # already closed

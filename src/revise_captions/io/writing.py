@@ -1,13 +1,13 @@
-"""Writing without destroying anything of the user's: every command writes through this module.
+"""Writing without destroying the user's files: every command writes through this module.
 
 `check_writable` decides, before any work, whether a path may be written. `replacing` and
-`working_file` create files that are incomplete under a name that nobody else uses:
+`working_file` create incomplete files under a name that nothing else uses:
 
     out.jsonl.3f9c01ab.partial      NAME, eight random digits, what it is
 
-They are created exclusively, so a link that waits under the name is not followed, and stay locked
-while their process lives: one that is not locked was left by a run that was killed, and the next
-run that may write NAME removes it.
+They are created exclusively, so a link planted under the name is not followed, and stay locked
+while their process lives: an unlocked one was left by a run that was killed, and the next run that
+may write NAME removes it.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ def check_writable(
 
     Args:
         path: The file, or with `folder` the folder, that would be written or replaced.
-        reads: Files and folders that the command reads; names of other things, such as of models
-            on a hub, do no harm. What standard input comes from is always one of them.
+        reads: Files and folders that the command reads; other names, such as a model's on a hub,
+            do no harm. The file behind standard input is always included.
         force: Whether an existing file may be replaced. None: the command has no such option.
-        ours: Recognizes files that may be replaced without `force`, also in a folder that is read.
+        ours: Recognizes files that may be replaced without `force`, even in a folder being read.
         folder: Whether an existing folder may be replaced, like a file.
 
     Raises:
         UserError: The folder is missing or read-only; the path is a device, a pipe, or a link to
-            one; it is what the command reads, or an image; it exists and may not be replaced; or
-            an input has the name of one of its working files.
+            one; it is something that the command reads, or an image; it exists and may not be
+            replaced; or an input has the name of one of its working files.
 
-    What killed runs left of their work on the path is removed, whatever this run will write.
+    Working files that killed runs left for the path are removed, whatever this run will write.
     """
     if not path.parent.is_dir():
         raise UserError(f"there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
@@ -102,7 +102,7 @@ def check_new_folder(out: Path) -> None:
 
 
 def head_of(path: Path) -> bytes:
-    """The first `HEAD` bytes of a regular file; nothing of anything else."""
+    """The first `HEAD` bytes of a regular file; b"" for anything else."""
     if not path.is_file():
         return b""
     try:
@@ -115,8 +115,8 @@ def head_of(path: Path) -> bytes:
 def _refuse_device(path: Path, *, folder: bool = False) -> None:
     """Raises `UserError` for what a rename would destroy: devices, pipes, links to them.
 
-    `/dev/stdout` is a link into /proc and may end in a regular file; it is the link that a rename
-    would replace.
+    `/dev/stdout` is a link into /proc and may lead to a regular file, but a rename would replace
+    the link itself.
     """
     step = path
     for _ in range(40):  # as many links as Linux follows
@@ -133,12 +133,12 @@ def _refuse_device(path: Path, *, folder: bool = False) -> None:
 
 
 def real_path(path: Path | str) -> Path:
-    """`Path.resolve`, which raises where links lead to themselves (before Python 3.13)."""
+    """`Path.resolve`, which before Python 3.13 raises for links that form a loop."""
     return Path(os.path.realpath(path))
 
 
 def _same_or_inside(path: Path, read: Path) -> bool:
-    """Whether `path` is what is read, by any name, or one contains the other."""
+    """Whether `path` and `read` are the same, by any name, or one contains the other."""
     try:
         if path.exists() and path.samefile(read):
             return True
@@ -166,9 +166,9 @@ def _is_image(head: bytes) -> bool:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes its name, complete and durable, when the block succeeds, or never.
+    """A file that takes its name, complete and durable, if the block succeeds, or else never.
 
-    Whether the name may be taken is for `check_writable` to say, before; devices are refused here.
+    `check_writable` must first decide whether the name may be taken; devices are refused here.
     """
     _refuse_device(path)
     work = working_file(path, "partial")
@@ -187,7 +187,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """A folder that takes its name, complete, when the block succeeds, or never."""
+    """A folder that takes its name, complete, if the block succeeds, or else never."""
     held = working_file(path, "partial", folder=True)
     try:
         new = held.path / "new"
@@ -213,7 +213,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def write_json_lines(path: Path, rows: Iterable[object]) -> int:
-    """Writes JSON Lines, as `replacing` does; returns how many."""
+    """Writes JSON Lines, as `replacing` does; returns the number of lines."""
     count = 0
     with replacing(path) as file:
         writer = json_lines_writer(file)
@@ -224,14 +224,14 @@ def write_json_lines(path: Path, rows: Iterable[object]) -> int:
 
 
 def json_lines_writer(file: IO[bytes], *, flush: bool = False) -> Writer:
-    """What writes values to an open file, one a line; with `flush` each at once."""
+    """A writer of values to an open file, one per line; `flush` flushes after each."""
     import jsonlines
 
     return jsonlines.Writer(file, dumps=dumps, flush=flush)
 
 
 def append_json_line(path: Path, value: object) -> None:
-    """Adds a line to a log, which may not be there yet: all of it, or, on a full disk, nothing."""
+    """Adds a line to a log, which may not exist yet: all of it or, on a full disk, nothing."""
     line = dumps(value).encode() + b"\n"
     with path.open("ab", buffering=0) as file:
         end = file.tell()
@@ -245,10 +245,10 @@ def append_json_line(path: Path, value: object) -> None:
 
 @contextmanager
 def in_turn(path: Path) -> Iterator[None]:
-    """Lets one process at a time read a file and replace it; others wait.
+    """Lets one process at a time read and replace a file; others wait.
 
-    What is locked is the folder: a file that is replaced takes its locks with it. A file system
-    without locks gives no such turn.
+    The folder is locked, since a replaced file takes its locks with it. A file system without
+    locks gives no such protection.
     """
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -279,7 +279,7 @@ def cannot_write(path: Path | str, error: OSError) -> UserError:
 
 @dataclass(frozen=True, slots=True)
 class WorkingFile:
-    """A file or folder of this process's own. Its lock lasts as long as `descriptor` is open."""
+    """A file or folder owned by this process. Its lock lasts as long as `descriptor` is open."""
 
     path: Path
     descriptor: int
@@ -295,10 +295,10 @@ class WorkingFile:
 def working_file(path: Path, kind: str, *, folder: bool = False) -> WorkingFile:
     """Creates a working file beside `path`, open and locked.
 
-    Those that killed runs left for the same `path` are removed.
+    Those left for the same `path` by killed runs are removed.
 
     Args:
-        path: What the work is for.
+        path: The file or folder that the work is for.
         kind: `partial` or `stdin`.
         folder: Whether to create a folder.
     """
@@ -312,21 +312,21 @@ def working_file(path: Path, kind: str, *, folder: bool = False) -> WorkingFile:
                 flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(work, flags, 0o600 if kind == "stdin" else 0o666)
         except (FileExistsError, FileNotFoundError):
-            continue  # the name is taken, or another run took the new folder for a stale one
+            continue  # the name is taken, or another run mistook the new folder for a stale one
         if _locked(descriptor, work):
             return WorkingFile(work, descriptor)
         os.close(descriptor)
 
 
 def _locked(descriptor: int, work: Path) -> bool:
-    """Locks a new file; False if another run has just taken it for a stale one."""
+    """Locks a new file; False if another run has just mistaken it for a stale one."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return os.path.samestat(os.lstat(work), os.fstat(descriptor))
     except (BlockingIOError, FileNotFoundError):
         return False
     except OSError:
-        return True  # a file system without locks, where nothing is taken for stale either
+        return True  # a file system without locks, where nothing is considered stale either
 
 
 def _remove_stale_of(path: Path, kind: str) -> None:
@@ -338,7 +338,7 @@ def _remove_stale_of(path: Path, kind: str) -> None:
 
 
 def _remove_stale(work: Path) -> None:
-    """Removes what a killed run left: a file or folder of this user's that nobody holds."""
+    """Removes what a killed run left: an unlocked file or folder of this user's."""
     with contextlib.suppress(OSError):
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(work, flags)
@@ -360,7 +360,7 @@ def _remove(work: Path) -> None:
 
 
 def _short(path: Path) -> str:
-    """So much of a long name that the working file's is no longer than file systems allow."""
+    """A name, shortened if the working file's would be longer than file systems allow."""
     return os.fsdecode(os.fsencode(path.name)[:200])
 
 

@@ -1,1 +1,1 @@
-"""Layouts of captions beyond one object a row: tables of text, COCO JSON, folders of images."""
+"""Layouts of captions beyond an object per row: text tables, COCO JSON, folders of images."""

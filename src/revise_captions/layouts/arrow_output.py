@@ -1,4 +1,4 @@
-"""Parquet files and saved data sets with more columns."""
+"""Writes Parquet files and saved data sets with additional columns."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ GROUP_ROWS = 50_000
 def write_parquet(source: Source, pairs: Pairing, file: IO[bytes], style: OutputStyle) -> None:
     """Streams row groups of at most `GROUP_BYTES` or `GROUP_ROWS`.
 
-    Columns and schema metadata of Parquet files and data sets stay as they are. From JSON and tars,
-    a column is text, integer, float, boolean or bytes if all its values are, otherwise JSON text.
+    Columns and schema metadata of Parquet files and data sets stay unchanged. From JSON and tars, a
+    column is text, integer, float, boolean or bytes if all its values are, otherwise JSON text.
     Arrow text is UTF-8, so a lone surrogate becomes U+FFFD.
     """
     pyarrow = require_pyarrow()
@@ -83,7 +83,7 @@ def check_schema(source: Source, style: OutputStyle) -> None:
 
 
 def _rows_at(table: Any, chosen: Sequence[int]) -> Any:
-    """Those rows, in order. Not by `take`, which has no kernels for views of texts."""
+    """The chosen rows, in order. Does not use `take`, which has no kernels for string views."""
     import pyarrow
 
     if len(chosen) == len(table):
@@ -125,7 +125,7 @@ def _good(table: Any, source: Source) -> list[Row]:
 def _changed(
     table: Any, pairs: Sequence[tuple[Row, RowResult]], schema: Any, style: OutputStyle
 ) -> Any:
-    """The rows of a table with captions in their places and with the columns that they gain."""
+    """The rows of a table with captions corrected in place and with the new columns."""
     import pyarrow
 
     put = [_cells_in_place(row, result) for row, result in pairs]
@@ -154,7 +154,7 @@ def _cells_in_place(row: Row, result: RowResult) -> dict[str, Any]:
 
 
 def _with_cells(column: Any, cells: Mapping[int, Any], kind: Any) -> Any:
-    """The column with other cells at some rows; the others are not even read."""
+    """The column with some cells replaced; the others are not even read."""
     import pyarrow
 
     if not cells:
@@ -169,9 +169,9 @@ def _with_cells(column: Any, cells: Mapping[int, Any], kind: Any) -> Any:
 
 
 def _with_columns(schema: Any, style: OutputStyle) -> Any:
-    """The schema with the new columns, at the end or in their old places.
+    """The schema with the new columns, at the end or in their previous places.
 
-    Hugging Face's own description of the columns is completed.
+    Hugging Face's own description of the columns is updated.
     """
     import pyarrow
 
@@ -213,7 +213,7 @@ _TYPES = {
 
 
 def _column_kinds(source: Source, style: OutputStyle) -> dict[str, Any]:
-    """The kind of each column over all rows, which Parquet needs before the first."""
+    """Each column's type over all rows, which Parquet needs before the first row."""
     kinds: dict[str, Any] = {}
     for row in source.rows():
         if isinstance(row, Row):
@@ -272,7 +272,7 @@ def _batched(pairs: Pairing, size: int) -> Iterator[list[Any]]:
 
 @contextmanager
 def data_set_folder(path: Path) -> Iterator[IO[bytes]]:
-    """Turns a Parquet file into a folder for `datasets.load_from_disk`, atomically."""
+    """Atomically turns a Parquet file into a folder for `datasets.load_from_disk`."""
     with replacing_folder(path) as new:
         with (new.parent / "rows.parquet").open("wb") as file:
             yield file

@@ -1,4 +1,4 @@
-"""Parquet files and Hugging Face data sets: rows out of Arrow tables, a few at a time."""
+"""Parquet files and Hugging Face data sets: rows from Arrow tables, a few at a time."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ BATCH = 64
 
 
 def parquet_tables(path: Path, name: str) -> Tables:
-    """The tables of a Parquet file, columns as they are stored. Raises `UserError`."""
+    """The tables of a Parquet file, columns as stored. Raises `UserError`."""
     pyarrow = require_pyarrow()
     import pyarrow.parquet as parquet
 
     try:
-        # A buffer size turns on streaming: else a whole row group's column is read at once.
+        # A buffer size turns on streaming; otherwise a row group's column is read at once.
         file = parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
     except (pyarrow.ArrowException, OSError) as error:
         raise UserError(f"cannot read {name} as Parquet: {_line(error)}") from None
@@ -52,7 +52,7 @@ def open_hub(name: str, split: str | None) -> Any:
             data = datasets.load_from_disk(name)
         else:
             data = datasets.load_dataset(name, split=split, streaming=True)
-    except Exception as error:  # a hundred kinds: network, names, scripts, features, files
+    except Exception as error:  # of countless types: network, names, scripts, features, files
         hint = "for a hub id: is the name right, is there a network, are you logged in?"
         if Path(name).is_dir():
             hint = "expected images with captions (1.jpg, 1.txt), metadata.jsonl, or files of data"
@@ -90,7 +90,7 @@ def hub_tables(data: Any, name: str) -> Tables:
 
 
 def _refuse_same_names(schema: Any, name: str) -> None:
-    """A row has one value for a name, so a second column of the name would be lost."""
+    """Refuses repeated names: a row has one value per name, so a second column would be lost."""
     for column, count in Counter(schema.names).items():
         if count > 1:
             found = f"{name} has {count} columns with the name {on_one_line(column)}"
@@ -98,7 +98,7 @@ def _refuse_same_names(schema: Any, name: str) -> None:
 
 
 def table_rows(tables: Tables, name: str) -> Iterator[Row | BadRow]:
-    """One row each; `line` is its number."""
+    """The rows of tables; `line` is a row's number."""
     first = 1
     for table in tables.read():
         yield from rows_of(table, name, first)
@@ -112,7 +112,7 @@ def rows_of(table: Any, name: str, first: int) -> Iterator[Row | BadRow]:
     """
     try:
         rows: list[dict[str, Any] | None] = table.to_pylist()
-    except Exception:  # which value it was, and of which row, only reading one by one tells
+    except Exception:  # reading one by one finds the value and row at fault
         rows = [None] * len(table)
     for index, data in enumerate(rows):
         number = first + index
@@ -140,7 +140,7 @@ def _by_value(table: Any, index: int, name: str, number: int) -> Row | BadRow:
 
 
 def _buffer(value: Any) -> bytes:
-    """A text's bytes; of a list or a struct, whose parts have no buffer of their own, none."""
+    """A text's bytes; empty for a list or struct, whose parts have no buffer of their own."""
     return value.as_buffer().to_pybytes() if hasattr(value, "as_buffer") else b""
 
 

@@ -1,8 +1,8 @@
 """COCO JSON: `{"images": [{"id", "file_name"}], "annotations": [{"image_id", "caption"}], …}`.
 
 A row is an annotation with the `file_name` of its image, so an image with five captions makes five
-rows. Both lists are streamed, in two passes; what is held is the id and the name of every image.
-In an output annotations gain two members, and everything around them keeps its bytes.
+rows. Both lists are streamed, in two passes; only each image's id and name are held in memory. In
+an output, annotations gain two members, and everything around them keeps its bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def is_coco(path: Path, name: str) -> bool:
-    """Whether the file is one object with both lists; of JSON Lines, the first row is looked at."""
+    """Whether the file is one object with both lists; for JSON Lines, checks the first row."""
     text = Text(path, name)
     found = set()
     try:
@@ -38,7 +38,7 @@ def is_coco(path: Path, name: str) -> bool:
             if len(found) == 2:
                 return True
             skip(text)
-    except UserError:  # a broken object: as a row of JSON Lines it says where
+    except UserError:  # a broken object: read as JSON Lines, it reports where
         return False
     return False
 
@@ -54,7 +54,7 @@ def coco_rows(path: Path, name: str) -> Iterator[Row | BadRow]:
 
 
 def with_image(annotation: Row, known: Mapping[Any, str], name: str) -> Row | BadRow:
-    """An annotation as a row, with its image among `images_of`."""
+    """An annotation as a row, with its image from `images_of`."""
     key = annotation.data.get("image_id")
     image = known.get(key) if isinstance(key, str | int) else None
     if image is None:
@@ -92,8 +92,8 @@ _decoder = json.JSONDecoder()
 
 
 def members(text: Text) -> Iterator[str]:
-    """The keys of the object that begins here. Before the next one is asked for, the value must
-    have been read or skipped. Raises `UserError` where the object is broken."""
+    """The keys of the object that begins here. Each value must be read or skipped before the next
+    key is requested. Raises `UserError` if the object is broken."""
     if text.peek() != "{":
         raise text.broken("is no JSON object")
     text.at += 1
@@ -124,7 +124,7 @@ def _key(text: Text) -> str:
 
 
 def skip(text: Text) -> None:
-    """Moves behind the value that begins here, without holding it."""
+    """Moves past the value that begins here, without holding it."""
     depth, quoted, ended = 0, False, False
     while not ended:
         depth, quoted, ended = scan(text, depth, quoted)
@@ -136,8 +136,8 @@ def skip(text: Text) -> None:
 
 
 def write_coco(source: Source, pairs: Pairing, file: IO[bytes], style: OutputStyle) -> None:
-    """Copies the file; in the list of annotations, the good ones of this run's shard and limit,
-    with the commas and the white space that stand before them."""
+    """Copies the file; of the annotations, only the good ones of this run's shard and limit, with
+    the commas and the white space before them."""
     text = Text(source.path, source.name)
     if next(chunks(source.path, source.name), b"").startswith(_BOM):
         file.write(_BOM)
@@ -167,8 +167,8 @@ def write_coco(source: Source, pairs: Pairing, file: IO[bytes], style: OutputSty
 def _write_annotations(
     text: Text, source: Source, pairs: Pairing, copy: Callable[[str], None], style: OutputStyle
 ) -> str:
-    """Writes the list's content; returns the white space before its closing bracket, at which the
-    text stands then."""
+    """Writes the list's content; returns the white space before its closing bracket, where the
+    text then is."""
     known = images_of(source.path, source.name)
     mine = source.select(itertools.count(1))
     following = next(mine, None)

@@ -1,9 +1,9 @@
 """CSV and TSV: rows that keep their own text, so that an output leaves every other byte alone.
 
-As `csv` and pandas read them (RFC 4180): a field that begins with a quotation mark ends at the
-next single one and may hold delimiters and line ends; two in a row stand for one. The first line
-names the columns. The module `csv` itself gives neither a row's text nor the line it began on, and
-one stray quotation mark costs it the rest of the file.
+Read as `csv` and pandas do (RFC 4180): a field that begins with a quotation mark ends at the next
+single one and may hold delimiters and line ends; a doubled one stands for one. The first line names
+the columns. The module `csv` itself gives neither a row's text nor the line it begins on, and loses
+the rest of the file to one stray quotation mark.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Dialect:
 
     Attributes:
         delimiter: One character.
-        columns: Their names; a repeated one is numbered, as by pandas.
-        header: The text before the first row, byte order mark included.
-        quotes_all: Whether the file quotes also what needs no quotes.
+        columns: Their names; a repeated one is numbered, as in pandas.
+        header: The text before the first row, including a byte order mark.
+        quotes_all: Whether the file also quotes what needs no quotes.
     """
 
     delimiter: str
@@ -57,7 +57,7 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A record's text with its line end, or why there is none."""
+    """A record's text with its line end, or the reason why there is none."""
 
     line: int
     text: str
@@ -70,11 +70,11 @@ def read_dialect(path: Path, name: str) -> Dialect:
 
 
 def delimited_rows(path: Path, name: str) -> Iterator[Row | BadRow]:
-    """Rows of texts by column; `line` is the one that the row begins on.
+    """Rows of texts by column; `line` is the line that the row begins on.
 
-    A row with more or fewer fields than the first line, with a quotation mark that never closes, or
-    that is not UTF-8 becomes a bad row. `revised_caption` and `revision`, which an earlier stage
-    wrote, come back as the objects they hold.
+    A row with more or fewer fields than the first line, an unclosed quotation mark, or bytes that
+    are not UTF-8 becomes a bad row. `revised_caption` and `revision` from an earlier stage come
+    back as the objects they hold.
     """
     source = _Lines(path, name)
     dialect = _dialect(source, path, name)
@@ -90,7 +90,7 @@ def count_rows(path: Path, name: str) -> int:
 
 
 def fields_of(text: str, delimiter: str) -> list[str]:
-    """The text of each field of a whole record, quotation marks included, without the line end."""
+    """The text of each field of a record, with quotation marks, without the line end."""
     body = _without_end(text)
     if '"' not in body:
         return body.split(delimiter)
@@ -108,7 +108,7 @@ def fields_of(text: str, delimiter: str) -> list[str]:
 
 
 def value_of(field: str) -> str:
-    """What a field's text stands for."""
+    """The value of a field's text."""
     if not field.startswith('"') or not (match := _QUOTED.match(field, 1)):
         return field
     return field[1 : match.end() - 1].replace('""', '"') + field[match.end() :]
@@ -120,7 +120,7 @@ def line_end_of(text: str) -> str:
 
 
 def looks_delimited(head: bytes) -> bool:
-    """Whether a file's first line names a column of captions and one of images."""
+    """Whether a file's first line names a caption column and an image column."""
     first = head.removeprefix(_BOM).partition(b"\n")[0].decode("utf-8", "replace")
     names = {value_of(field).lower() for field in fields_of(first, _delimiter_of(first))}
     return not names.isdisjoint(CAPTIONS) and not names.isdisjoint(IMAGES)
@@ -217,8 +217,8 @@ def _record(source: _Lines, number: int, line: Line, delimiter: str) -> _Text:
 
 
 def _ends(text: str, at: int, delimiter: str) -> bool:
-    """Whether a field ends here. Where a quoted field of several lines goes on behind its closing
-    quotation mark, neither mark was meant to quote."""
+    """Whether a field ends here. If a quoted field of several lines continues after its closing
+    quotation mark, neither mark was meant as a quote."""
     return text.startswith(delimiter, at) or not _without_end(text[at:])
 
 
@@ -231,7 +231,7 @@ _QUOTED = re.compile(r'(?:[^"]++|"")*+"')
 
 
 def _open_after(text: str, delimiter: str, *, quoted: bool = False) -> bool:
-    """Whether a quoted field goes on behind this text; `quoted`: whether one comes into it."""
+    """Whether a quoted field continues after this text; `quoted`: whether one is open before it."""
     at = 0
     if not quoted:
         quoted = text.startswith('"')
@@ -275,8 +275,8 @@ def _row(record: _Text, dialect: Dialect, name: str) -> Row | BadRow:
 def write_delimited(
     source: Source, pairs: Iterable[tuple[Row, RowResult]], file: IO[bytes], style: OutputStyle
 ) -> None:
-    """Writes the first line and each row as they are, the new fields at the end or in their old
-    places. A column holds text, so `revision` is JSON."""
+    """Writes the first line and each row unchanged, with the new fields at the end or in their
+    previous places. A column holds text, so `revision` is JSON."""
     dialect = read_dialect(source.metadata or source.path, source.name)
     names = {name: dialect.quoted(name) for name in style.names}
     kept = [name for name in dialect.columns if name not in style.dropped]
@@ -287,7 +287,7 @@ def write_delimited(
 
 
 def _fields(row: Row, result: RowResult, dialect: Dialect) -> dict[str, str]:
-    """What changes of a row, and what it gains, as the file writes it."""
+    """The fields of a row that change or are added, in the file's format."""
     assert row.raw is not None
     texts = {n: v if isinstance(v, str) else dumps(v) for n, v in result.revised.items()}
     if result.captions:

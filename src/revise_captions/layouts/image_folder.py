@@ -1,12 +1,11 @@
 """Folders of images: with `metadata.jsonl` or `metadata.csv`, or with captions beside the images.
 
 The first is what `datasets` reads as `imagefolder`: rows name their image in `file_name`, relative
-to the metadata. In the second, the captions of `a/1.jpg` stand in `a/1.txt`, `a/1.caption` or
-`a/1.json`; what a run adds stands in `a/1.revised.txt` or `a/1.original.txt`, and
-`a/1.revision.json`.
+to the metadata. In the second, the captions of `a/1.jpg` are in `a/1.txt`, `a/1.caption` or
+`a/1.json`; a run adds `a/1.revised.txt` or `a/1.original.txt`, and `a/1.revision.json`.
 
-An output has links to the same images: hard links, which cost no space and no time; where the file
-system does not allow them (another disk), copies. Only the files of good rows are there.
+An output links to the same images: by hard links, which take no space or time, or by copies if the
+file system does not allow links (another disk). It has only the files of good rows.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ from revise_captions.layouts.style import OutputStyle
 from revise_captions.runs.journal import RowResult
 from revise_captions.runs.pairing import Pairing
 
-#: A file in every folder that a run wrote: only such a folder may be replaced.
+#: A file in every folder that a run wrote; only such a folder may be replaced.
 MARK = ".revise-captions"
 
 METADATA = ("metadata.jsonl", "metadata.csv")
-#: Of the formats that `decoding.FORMATS` reads.
+#: Suffixes of the formats in `decoding.FORMATS`.
 IMAGE_SUFFIXES = (
     *(".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"),
     *(".ppm", ".pgm", ".pbm", ".jp2"),
 )
-#: What may stand beside an image, and the field that it becomes.
+#: Suffixes of files beside an image, and the field that each becomes.
 BESIDE = {".txt": "txt", ".caption": "caption", ".json": "json"}
 ADDED = {
     "revised_caption": (".revised.txt", ".revised.json"),
@@ -66,11 +65,11 @@ def has_captions_beside(folder: Path) -> bool:
 
 
 def beside_rows(folder: Path, name: str) -> Iterator[Row | BadRow]:
-    """A row for each image, by name, folders in between; `line` is its number.
+    """A row for each image, sorted by name together with folders; `line` is its number.
 
-    `file_name` is relative to the folder. What is not UTF-8 or no JSON makes a bad row, and so does
-    a second image of the same name but for the suffix, which would share the captions. Hidden files
-    and folders are left out, and links to folders are not followed. Memory holds the names of one
+    `file_name` is relative to the folder. Invalid UTF-8 or JSON makes a bad row, and so does a
+    second image that differs only in its suffix, as both would share the captions. Hidden files and
+    folders are left out, and links to folders are not followed. Memory holds the names of one
     folder at a time.
 
     Raises:
@@ -92,12 +91,12 @@ def count_images(folder: Path) -> int:
 
 
 def files_beside(image: Path, without: Container[str] = ()) -> list[Path]:
-    """The captions beside an image, without what a run added of these names."""
+    """The caption files beside an image, except what a run added under the names `without`."""
     return [path for path, _ in _beside(image) if _added_as(path) not in without]
 
 
 def _added_as(path: Path) -> str:
-    """What a run added in a file of this name; "" for a file of the user's."""
+    """What a file of this name holds if a run added it; "" for a user's file."""
     return next((name for name, group in ADDED.items() if path.name.endswith(group)), "")
 
 
@@ -134,7 +133,7 @@ def _is_image(file: str) -> bool:
 
 
 def _is_entry(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a file, or a link that leads nowhere or to itself, whose reading will say so.
+    """Whether it is a file, or a broken or circular link, which will be reported when read.
 
     Links to folders are neither.
     """
@@ -145,7 +144,7 @@ def _is_entry(entry: os.DirEntry[str]) -> bool:
 
 
 def _files(folder: Path, inner: str = "") -> Iterator[str]:
-    """Paths of files, relative to the folder, with `/`; in each folder by name."""
+    """Paths of files, relative to the folder, with `/`; sorted by name in each folder."""
     try:
         with os.scandir(folder / inner) as found:
             entries = sorted(
@@ -194,7 +193,7 @@ def write_beside(source: Source, pairs: Pairing, folder: Path, style: OutputStyl
 
 
 def _put_in_place(image: Path, row: Row, field: str, caption: str) -> None:
-    """Writes a caption into the file that it stands in."""
+    """Writes a caption into the file that holds it."""
     name, *inner = place_of(row.data, field) or (field,)
     suffix = next(suffix for suffix, known in BESIDE.items() if known == name)
     path = image.with_suffix(suffix)
@@ -203,7 +202,7 @@ def _put_in_place(image: Path, row: Row, field: str, caption: str) -> None:
 
 def _linking(source: Source, pairs: Pairing, folder: Path) -> Iterator[tuple[Row, RowResult]]:
     for row, result in pairs:
-        with suppress(BadRecord):  # `--stage revise` looks at no image, and it may be gone
+        with suppress(BadRecord):  # `--stage revise` reads no image, so it may be gone
             path = parse_image(look_up(row.data, source.fields.image or "file_name")).path
             if path is not None:
                 image = resolve_path(path, None, source.folder)
@@ -225,7 +224,7 @@ def _linked(image: Path, place: Path) -> Path:
 
 @contextmanager
 def _marked_folder(path: Path) -> Iterator[Path]:
-    """As `replacing_folder`, with the mark that lets a later run replace it."""
+    """Like `replacing_folder`, plus the mark that lets a later run replace it."""
     with replacing_folder(path) as new:
         (new / MARK).write_text("written by revise-captions, which may replace this folder\n")
         yield new
@@ -250,7 +249,7 @@ BESIDE_IMAGES = Layout(
 
 
 def _with_metadata(metadata: str, rows: Layout) -> Layout:
-    """A folder whose images a file of another layout names."""
+    """A folder whose images are listed in a file of another layout."""
 
     def opened(name: str, folder: Path, lacking: Callable[[str], None]) -> Source:
         file = folder / metadata

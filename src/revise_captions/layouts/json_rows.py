@@ -1,4 +1,4 @@
-"""JSON Lines and JSON arrays: the input's own text with two more members, where that is JSON."""
+"""JSON Lines and JSON arrays: the input's own text, if it is JSON, with two more members."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _BREAK = re.compile(r"[ \t]*[\r\n]+[ \t]*")
 def write_lines(
     source: Source, pairs: Iterable[tuple[Row, RowResult]], file: IO[bytes], style: OutputStyle
 ) -> None:
-    """Writes one row a line."""
+    """Writes one row per line."""
     one_line = source.layout is JSON_ARRAY
     for row, result in pairs:
         text = object_text(source, row, result, style)
-        # A line end inside JSON text is white space: strings write theirs as an escape.
+        # A line end inside JSON text is white space, as strings use an escape.
         text = _BREAK.sub(" ", text) if one_line else text
         file.write(text.encode() + b"\n")
 
 
 def object_text(source: Source, row: Row, result: RowResult, style: OutputStyle) -> str:
-    """A row's JSON object with what it gains."""
+    """A row's JSON object with its new members."""
     if row.raw is None or not source.layout.rows_are_json:
         return dumps({**fields_of(row, result, style), **result.revised})
     return edited(row.raw, row, result, style)
 
 
 def edited(raw: str, row: Row, result: RowResult, style: OutputStyle) -> str:
-    """A row's own JSON text with what it gains; all else stays to the byte."""
+    """A row's own JSON text with its new members; everything else stays byte for byte."""
     for name, text in result.captions.items():
         place = place_of(row.data, name)
         raw = raw if place is None else with_text_at(raw, place, text)
@@ -47,7 +47,7 @@ def edited(raw: str, row: Row, result: RowResult, style: OutputStyle) -> str:
 
 
 def fields_of(row: Row, result: RowResult, style: OutputStyle) -> dict[str, Any]:
-    """A row's own fields as they are written, for formats that have no text of a row."""
+    """A row's own fields as written, for formats in which rows have no text."""
     data = dict(row.data)
     for name, text in result.captions.items():
         data = with_text(data, name, text)
@@ -58,8 +58,8 @@ _BOM = "\ufeff"
 
 
 def with_caption(content: bytes, place: Sequence[str | int], caption: str) -> bytes:
-    """The bytes of a file that holds one caption, as text or, at a place, in JSON, with another
-    caption; where it is the same, the same bytes."""
+    """The bytes of a file with its one caption, as text or at a place in JSON, replaced; the same
+    bytes if the caption is the same."""
     text = content.decode()
     body = text.removeprefix(_BOM)
     new = with_text_at(body, place, caption) if place else caption

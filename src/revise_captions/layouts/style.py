@@ -1,4 +1,4 @@
-"""What of a result stands where in an output: captions beside or in place, evidence in the row."""
+"""Where the parts of a result go in an output: captions added or in place, evidence in the row."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Evidence = Literal["row", "sidecar", "none"]
 
 @dataclass(frozen=True, slots=True)
 class OutputStyle:
-    """How an output says what a run found.
+    """How an output presents a run's findings.
 
     Attributes:
-        write: `both` leaves the caption and adds the corrected one; `caption` puts the corrected
-            one into its place and adds the original.
+        write: `both` keeps the caption and adds the corrected one; `caption` replaces it with the
+            corrected one and adds the original.
         evidence: Where `revision` goes: into the row, a file beside OUT, or nowhere.
-        adds: Whether rows gain anything; otherwise they are copied as they stand.
+        adds: Whether rows gain anything; otherwise they are copied unchanged.
     """
 
     write: Write = "both"
@@ -43,7 +43,7 @@ class OutputStyle:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What a row gains, in this order."""
+        """The fields that a row gains, in order."""
         if not self.adds:
             return ()
         text = "revised_caption" if self.write == "both" else ORIGINAL
@@ -51,15 +51,15 @@ class OutputStyle:
 
     @property
     def replaced(self) -> tuple[str, ...]:
-        """What of an earlier run does not stay. Where nothing takes the place of an original, it
-        stays: it may be the user's."""
+        """The fields of an earlier run that do not stay. An original that nothing replaces does,
+        as it may be the user's."""
         if not self.adds:
             return ()
         return ("revised_caption", "revision", *([ORIGINAL] if self.write == "caption" else []))
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """What of an earlier run goes, and nothing comes for it."""
+        """The fields of an earlier run that are removed without replacement."""
         return tuple(name for name in self.replaced if name not in self.names)
 
 
@@ -68,7 +68,7 @@ AS_IS = OutputStyle(adds=False)
 
 
 def shape_of(style: OutputStyle) -> Shape:
-    """`assemble`'s `shape`: what makes of a result what a row gains, and passes its evidence on."""
+    """`assemble`'s `shape`: turns a result into what a row gains, and passes on its evidence."""
 
     def shape(sidecar: TakesEvidence) -> Callable[[RowResult], RowResult]:
         numbers = count(1)
@@ -89,7 +89,7 @@ def shape_of(style: OutputStyle) -> Shape:
 
 
 def _texts_in_place(style: OutputStyle, revised: dict[str, Any]) -> dict[str, str]:
-    """What goes into the captions' own places: corrected texts, or originals that had been moved
+    """The texts for the captions' own places: corrected ones, or originals that had been moved
     from there."""
     if ORIGINAL not in revised:
         return {}
@@ -98,7 +98,7 @@ def _texts_in_place(style: OutputStyle, revised: dict[str, Any]) -> dict[str, st
 
 
 def style_of(source: Source) -> OutputStyle:
-    """How a run wrote a file, by its first row that can be read."""
+    """How a run wrote a file, determined from its first readable row."""
     stored = source.read if source.read_stored is None else source.read_stored
     row = next((row.data for row in stored() if isinstance(row, Row)), {})
     beside = evidence_path(source.path).is_file()
@@ -108,7 +108,7 @@ def style_of(source: Source) -> OutputStyle:
 
 
 def check_style(style: OutputStyle, source: Source, out: str) -> None:
-    """Raises `UserError` where the input, or OUT's name, does not go with the style."""
+    """Raises `UserError` if the input, or OUT's name, does not fit the style."""
     if style.evidence == "sidecar" and out == "-":
         raise UserError("--evidence sidecar needs a name to stand beside", hint="name OUT")
     if style.write == "both":

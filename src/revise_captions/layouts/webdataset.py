@@ -1,4 +1,4 @@
-"""WebDataset tars: consecutive members with one key (the name up to its first dot) are a row."""
+"""WebDataset tars: consecutive members with the same key (name up to the first dot) are a row."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FREE_BYTES, MAX_RATIO = 1 << 30, 100
 """An archive that inflates to more than the first and more than so many times its size is a bomb:
 images hardly compress, and text in JSON by ten or twenty."""
 _NAME = re.compile(r"((?:.*/)?[^./][^./]*)\.([^/]+)")
-#: What a run adds, by suffix.
+#: The members that a run adds, by suffix.
 ADDED = {
     "revised.txt": "revised_caption",
     "revised.json": "revised_caption",
@@ -49,14 +49,14 @@ _TEXTS = ("txt", "text", "caption", "json", *set(ADDED.values()))
 
 @dataclass(slots=True)
 class Group:
-    """Members in order, each with its bytes (None: no regular file).
+    """Members in order, each with its bytes (None: not a regular file).
 
     A group with `key` None is one member that belongs to no row: a folder, a link, a README; its
-    content is a file that can be read until the next group is asked for.
+    content is a file that can be read until the next group is requested.
 
     Attributes:
-        key: What the row's members have in common.
-        members: Of a row that is too large, the first ones without their bytes.
+        key: The key that the row's members share.
+        members: For a row that is too large, the first ones without their bytes.
         size: Bytes of all members together.
         count: How many there are.
     """
@@ -71,7 +71,7 @@ class Group:
         return self.key is not None and (self.size > MAX_ROW or self.count > MAX_MEMBERS)
 
     def add(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
-        """Reads the next member, unless the row is, or thereby becomes, too large."""
+        """Reads the next member, unless the row is, or would become, too large."""
         self.size += member.size
         self.count += 1
         if self.key is None:
@@ -84,7 +84,7 @@ class Group:
             self.members = self.members or [(member, None)]
 
 
-#: Takes a line that says what an archive lacks, or what of it was not read; may raise `UserError`.
+#: Takes a message about what an archive lacks, or what was not read; may raise `UserError`.
 Lacking = Callable[[str], None]
 
 
@@ -94,11 +94,11 @@ def tar_groups(path: Path, name: str, lacking: Lacking = logger.warning) -> Iter
     Args:
         path: The archive.
         name: Its name in messages.
-        lacking: Hears, after the last group, that rows may be missing: there is no end-of-archive
-            mark, as after a cut between two members, or there is more behind it.
+        lacking: Called after the last group if rows may be missing: there is no end-of-archive
+            mark, as after truncation between two members, or there is more after it.
 
     Raises:
-        UserError: It is damaged or cut within a member, or inflates beyond reason.
+        UserError: It is damaged or truncated within a member, or inflates beyond reason.
     """
     rows = 0
     try:
@@ -120,7 +120,7 @@ def tar_groups(path: Path, name: str, lacking: Lacking = logger.warning) -> Iter
 
 
 def _groups(archive: _Archive) -> Iterator[Group]:
-    """Consecutive members of one key; the same suffix again is the next row, under that key too."""
+    """Groups consecutive members by key; a repeated suffix starts a new row with the same key."""
     group: Group | None = None
     suffixes: set[str] = set()
     for member in archive:
@@ -135,16 +135,16 @@ def _groups(archive: _Archive) -> Iterator[Group]:
         if group.count < MAX_MEMBERS:
             suffixes.add(suffix)
         group.add(archive, member)
-        if key is None:  # while its content can be read
+        if key is None:  # while its content is still readable
             yield group
             group = None
-        archive.members = []  # type: ignore[attr-defined]  # tarfile remembers all of them
+        archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all of them
     if group is not None:
         yield group
 
 
 def _behind(stream: Any) -> str:
-    """What follows an end-of-archive mark: how many rows or bytes; "" for nothing but zeros."""
+    """What follows an end-of-archive mark: a number of rows or bytes; "" for only zeros."""
     rows = size = 0
     while block := stream.read(tarfile.BLOCKSIZE):
         if not block.strip(b"\0"):
@@ -164,12 +164,12 @@ def _behind(stream: Any) -> str:
 
 
 def _opened(stream: Any) -> _Archive:
-    """Streaming: one pass, also through compression."""
+    """Opens the archive for streaming: one pass, even through compression."""
     return _Archive.open(fileobj=stream, mode="r|", bufsize=1 << 20)
 
 
 class _Joined:
-    """A block that was read ahead, and the stream that it is from."""
+    """A block read ahead, followed by the rest of its stream."""
 
     def __init__(self, first: bytes, rest: Any) -> None:
         self._first, self._rest = first, rest
@@ -180,8 +180,8 @@ class _Joined:
 
 
 class _Inflated(io.RawIOBase):
-    """The archive's own bytes, for tarfile, whose own decompression copies megabytes for each
-    block of a file that compresses well."""
+    """The archive's decompressed bytes, for tarfile, whose own decompression copies megabytes for
+    each block of a highly compressible file."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
@@ -190,7 +190,7 @@ class _Inflated(io.RawIOBase):
         self._pieces = chunks(path, name)
 
     def read(self, size: int = -1) -> bytes:
-        """The next piece; its length is decided elsewhere, which tarfile's stream allows."""
+        """The next piece; its length does not depend on `size`, which tarfile's stream allows."""
         piece = next(self._pieces, b"")
         self._given += len(piece)
         if self._given > max(FREE_BYTES, MAX_RATIO * self._size):
@@ -201,7 +201,7 @@ class _Inflated(io.RawIOBase):
 
 
 class _Header(tarfile.TarInfo):
-    """Refuses names and attributes that tarfile would read whole, however long."""
+    """Refuses overlong names and attributes, which tarfile would read whole."""
 
     def _proc_member(self, archive: tarfile.TarFile) -> Any:
         long = self.type in (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
@@ -213,7 +213,7 @@ class _Header(tarfile.TarInfo):
 
     @classmethod
     def fromtarfile(cls, archive: Any) -> Any:
-        """The next header. tarfile takes a damaged one, behind others, for the archive's end."""
+        """The next header. tarfile takes a damaged one after others for the archive's end."""
         try:
             return super().fromtarfile(archive)
         except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
@@ -285,13 +285,13 @@ def _too_large(group: Group, name: str, number: int) -> BadRow:
 
 
 def write_tar(source: Source, pairs: Pairing, file: IO[bytes], style: OutputStyle) -> None:
-    """Copies the members of good rows, and what belongs to no row; adds each row's own."""
-    # Which rows of the archive belong to this run's shard and limit, in order.
+    """Copies the members of good rows, and those that belong to no row; adds the new members."""
+    # The numbers of the archive's rows in this run's shard and limit, in order.
     mine = source.select(itertools.count(1))
     following = next(mine, 0)
     number = 0
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for group in tar_groups(source.path, source.name, lambda _: None):  # it was said
+        for group in tar_groups(source.path, source.name, lambda _: None):  # already reported
             if group.key is None:
                 ((member, content),) = group.members
                 archive.addfile(member, content)  # type: ignore[arg-type]  # a file, as it has no key
@@ -309,7 +309,7 @@ def write_tar(source: Source, pairs: Pairing, file: IO[bytes], style: OutputStyl
 
 
 def _in_place(row: Row, result: RowResult) -> dict[str, tuple[Sequence[str | int], str]]:
-    """What goes into which member: by its suffix, where in its JSON, and the caption."""
+    """The captions to write into members: by suffix, the place in its JSON, and the caption."""
     places = {name: place_of(row.data, name) or (name,) for name in result.captions}
     return {str(p[0]): (p[1:], result.captions[name]) for name, p in places.items()}
 

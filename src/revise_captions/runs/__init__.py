@@ -1,1 +1,1 @@
-"""A run over a file: whole or not at all, and resumable at any moment."""
+"""A run over a file: all or nothing, and resumable at any moment."""

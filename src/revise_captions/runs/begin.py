@@ -1,4 +1,4 @@
-"""What a run finds of an earlier one: an unfinished one to go on with, or a complete output."""
+"""What a run finds from an earlier one: an unfinished run to continue, or a complete output."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from revise_captions.runs.paths import journal_path, quarantine_path
 from revise_captions.signature import settings_of
 from revise_captions.text.formatting import plural
 
-#: What a finished run is known by: those of its settings that name a model, and the threshold.
+#: The settings that describe a finished run: those that name a model, and the threshold.
 _KNOWN_BY = ("critic", "reviser", "decomposer", "matcher", "verifier", "threshold")
 
 
 class Destination(Protocol):
-    """Where a run writes, and whether it goes on with an earlier one or replaces it."""
+    """Where a run writes, and whether it continues an earlier run or replaces it."""
 
     @property
     def out(self) -> str: ...
@@ -36,7 +36,7 @@ class Destination(Protocol):
 
 
 def refuse_unfinished(options: Destination) -> None:
-    """Raises `UserError` where an unfinished run of OUT stands, and is neither resumed nor lost."""
+    """Raises `UserError` if OUT has an unfinished run, to be neither resumed nor replaced."""
     refuse_early(journal_path(options.out), resume=options.resume, force=options.force)
 
 
@@ -45,9 +45,9 @@ def is_complete(
     options: Destination,
     signature_of: Callable[[Mapping[str, object]], str],
 ) -> bool:
-    """Whether `--resume` finds nothing to do, which is said: OUT has all rows, and no journal.
+    """Whether `--resume` has nothing to do, as OUT has all rows and no journal; if so, says that.
 
-    `signature_of` finds in a row of OUT what its run signed it with; "" in a row of something else.
+    `signature_of` gives the signature in a row of OUT; "" for a row that is not from a run.
     """
     if not stands_alone(options):
         return False
@@ -66,7 +66,7 @@ def is_complete(
 
 
 def stands_alone(options: Destination) -> bool:
-    """Whether `--resume` finds OUT there, and no unfinished run beside it."""
+    """Whether `--resume` finds OUT, and no unfinished run beside it."""
     if not options.resume or options.force or options.out == "-":
         return False
     return Path(options.out).exists() and not journal_path(options.out).exists()
@@ -77,7 +77,7 @@ def say_complete(options: Destination, found: str) -> None:
 
 
 def open_journal(options: Destination, decisive: Mapping[str, Any]) -> Journal:
-    """The journal beside OUT, new or resumed. Raises `UserError` where it is another run's."""
+    """The journal beside OUT, new or resumed. Raises `UserError` if it belongs to another run."""
     return Journal.open(
         journal_path(options.out), decisive, resume=options.resume, force=options.force
     )

@@ -1,4 +1,4 @@
-"""Records that are not worth judging, by options that are off by default; the quarantine says why.
+"""Filters for records not worth judging, off by default; the quarantine gives the reasons.
 
 Duplicates are found in a pass over the captions before the run, by exact text or by MinHash (Broder
 1997) over runs of three words; languages by py3langid; images by their size, shape and colors.
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
     from revise_captions.io.source import Source
 
-#: Words that near duplicates are compared by, in a row.
+#: Near duplicates are compared by runs of this many words.
 SHINGLE = 3
 _PERMUTATIONS = 128
-#: A caption of another language goes where that is likelier than all others together.
+#: A caption goes if another language is likelier than all the rest together.
 SURE = 0.5
-#: Two channels of a gray image differ by no more, of 255: JPEG moves them a little.
+#: The most that two channels of a gray image differ, of 255: JPEG shifts them a little.
 _GRAY = 10
 _THUMBNAIL = (64, 64)
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What leaves records out; None and False: nothing does.
+    """Which records to exclude; None and False switch a filter off.
 
     Attributes:
         drop_duplicates: See `duplicates`.
-        language: Code of the only one that captions may be of.
+        language: Code of the only language allowed for captions.
         min_side: Least pixels of an image's shorter side.
-        max_ratio: Most that an image's longer side may be of the shorter.
-        drop_gray: Whether images without colors go.
+        max_ratio: Largest ratio of an image's longer side to its shorter.
+        drop_gray: Whether to exclude images without color.
     """
 
     drop_duplicates: float | None = None
@@ -51,7 +51,7 @@ class Filters:
 
 
 def filtered(source: Source, filters: Filters) -> Source:
-    """The source with the filters on captions; as it is where there are none."""
+    """The source with the filters on captions; unchanged if there are none."""
     checks = [*_unlike_earlier(source, filters.drop_duplicates), *_in_language(filters.language)]
     if not checks:
         return source
@@ -64,7 +64,7 @@ def filtered(source: Source, filters: Filters) -> Source:
 
 
 def check_image(image: Image, filters: Filters) -> None:
-    """Raises `BadRecord` for an image that is left out, by the size that it had in its file."""
+    """Raises `BadRecord` for an excluded image. Uses the size that it has in its file."""
     width, height = full_size(image)
     short, long = sorted((width, height))
     if filters.min_side is not None and short < filters.min_side:
@@ -78,7 +78,7 @@ def check_image(image: Image, filters: Filters) -> None:
 
 
 def is_gray(image: Image) -> bool:
-    """Whether no part of an image, of 64 by 64, has a color."""
+    """Whether an image, divided into 64 by 64 parts, has no part with color."""
     import numpy as np
 
     small = np.asarray(image.convert("RGB").resize(_THUMBNAIL), dtype=np.int16)
@@ -91,13 +91,13 @@ def _unlike_earlier(source: Source, share: float | None) -> Iterator[Callable[[R
 
     @cache
     def found() -> Mapping[int, int]:
-        # of the whole input, so that shards leave out what an undivided run does
+        # over the whole input, so that shards exclude what an undivided run does
         limit = source.limit if source.shard == (0, 1) else None
         whole = replace(source, shard=(0, 1), limit=limit)
         return duplicates((record for record in whole if isinstance(record, Record)), share)
 
     if share < 1:
-        import datasketch  # noqa: F401  # missing, it is said before the run
+        import datasketch  # noqa: F401  # report it before the run if missing
 
     def check(record: Record) -> None:
         if (line := found().get(record.line)) is not None:
@@ -108,16 +108,16 @@ def _unlike_earlier(source: Source, share: float | None) -> Iterator[Callable[[R
 
 
 def duplicates(records: Iterable[Record], share: float) -> dict[int, int]:
-    """Which captions an earlier record has, too.
+    """Finds captions that an earlier record has too.
 
     Args:
-        records: In the order in which the first of several stays.
-        share: Of the runs of three words that two captions have, how many both must have, as
-            MinHash estimates it; 1: the texts must be the same but for case and white space.
+        records: In order; of duplicates, the first stays.
+        share: The share of runs of three words that two captions must have in common, estimated by
+            MinHash; 1: the texts must be equal except for case and white space.
 
     Returns:
-        By the record's line, that of the first one. About 1 KB is held for each record that stays,
-        30 bytes where `share` is 1.
+        By the line of each duplicate, that of the first record. About 1 KB is held for each record
+        that stays, or 30 bytes if `share` is 1.
     """
     texts = ((r.line, " ".join("\n".join(r.captions.values()).casefold().split())) for r in records)
     return _same(texts) if share == 1 else _near(texts, share)
@@ -158,7 +158,7 @@ def _shingles(text: str) -> list[bytes]:
 
 
 def _in_language(code: str | None) -> Iterator[Callable[[Record], None]]:
-    """Refuses captions that are likely of another language; what is not stays."""
+    """Refuses captions that are likely in another language."""
     if code is None:
         return
     from py3langid.langid import MODEL_FILE, LanguageIdentifier

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def input_settings(inputs: InputOptions) -> dict[str, Any]:
-    """What of the input options decides what is written."""
+    """The input options that affect the output."""
     return {
         "in": inputs.source,
         "image-field": inputs.image_field,
@@ -59,7 +59,7 @@ def open_input(inputs: InputOptions, out: str, *, need_image: bool = True) -> So
 
 
 def image_loader(source: Source, inputs: InputOptions) -> LoadImage:
-    """Reads a record's image the way the options allow; large ones are reduced."""
+    """Reads a record's image as the options allow; large ones are scaled down."""
 
     filters = inputs.filters
 

@@ -1,8 +1,8 @@
 """The journal beside an unfinished output: finished windows and their results.
 
 One header line, then one line per window, each with a checksum. Lines are only appended, so a run
-killed at any moment leaves at most one torn line. From the first damaged line on, the next run
-removes all lines, says so, and repeats their windows. The output is assembled from the journal
+killed at any moment leaves at most one incomplete line. The next run removes all lines from the
+first damaged one on, says so, and repeats their windows. The output is assembled from the journal
 alone, so interruptions leave no trace in it.
 
     revise-captions journal 1 <crc> {"run_key": …, "settings": {…}}
@@ -34,7 +34,7 @@ from revise_captions.records import ImageRef, Record
 
 logger = logging.getLogger(__name__)
 MAGIC = b"revise-captions journal 1 "
-#: What a row gains, in this order.
+#: The fields that a row gains, in order.
 ADDED = ("revised_caption", "revision")
 FSYNC_SECONDS = 1.0
 """A killed process loses nothing; a machine that loses power, at most this much work."""
@@ -44,7 +44,7 @@ FSYNC_SECONDS = 1.0
 class RowResult:
     """What an output row gains: `{"revised_caption": …, "revision": …}`, ready for JSON.
 
-    Where a caption goes into its own place, or stood there, `caption_original` comes third.
+    For captions corrected in place, by this run or before, `caption_original` comes third.
 
     Attributes:
         line: As in `Row`.
@@ -58,7 +58,7 @@ class RowResult:
 
 
 class _Entry(NamedTuple):
-    """`results`: how many, if this process wrote them and none is a bad row; otherwise 0."""
+    """`results`: their number if this process wrote them and none is a bad row; otherwise 0."""
 
     offset: int
     size: int
@@ -67,7 +67,7 @@ class _Entry(NamedTuple):
 
 
 def run_key(settings: Mapping[str, Any]) -> str:
-    """The hash of everything that decides a run's result, apart from its input."""
+    """The hash of everything that determines a run's result, apart from its input."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -125,11 +125,11 @@ class Journal:
 
         Args:
             resume: Continue a journal with the same settings, or start one.
-            force: Start anew over an existing journal. With `resume`: only if its settings differ.
+            force: Overwrite an existing journal. With `resume`: only if its settings differ.
 
         Raises:
             UserError: Another process holds the journal, it exists and neither flag is set, its
-                settings differ, or the file is no journal.
+                settings differ, or the file is not a journal.
         """
         journal = cls(path, _open_locked(path), settings)
         try:
@@ -167,10 +167,10 @@ class Journal:
         return True
 
     def append(self, window: int, digest: str, results: Sequence[RowResult | BadRow]) -> None:
-        """Finishes a window.
+        """Writes a finished window.
 
         Raises:
-            UserError: It cannot be written (full disk); finished windows stay intact.
+            UserError: It cannot be written (full disk); earlier windows stay intact.
         """
         body = f"{window} {digest} {dumps([_to_json(result) for result in results])}".encode()
         line = b"%08x %b\n" % (zlib.crc32(body), body)
@@ -201,7 +201,7 @@ class Journal:
             yield from items
 
     def not_ours(self, detail: str) -> UserError:
-        """What to raise for a line with a right checksum that this program did not write."""
+        """The error for a line with a correct checksum that this program did not write."""
         hint = "start over with --force; what else it holds is lost"
         return UserError(f"{self.path} was changed by another program: {detail}", hint=hint)
 
@@ -254,7 +254,7 @@ class Journal:
         sync_folder(self.path)
 
     def _read_header(self, size: int) -> dict[str, Any] | None:
-        """The header; None if it is missing or torn."""
+        """The header; None if it is missing or incomplete."""
         line = next(self._lines(0, size), b"")
         self._end = len(line)
         body = _verified(line.removeprefix(MAGIC))
@@ -318,7 +318,7 @@ class Journal:
 
 
 def refuse_early(path: Path, *, resume: bool = False, force: bool = False) -> None:
-    """Raises what `Journal.open` would with any settings, before models are loaded."""
+    """Raises, before models are loaded, what `Journal.open` would with any settings."""
     if not os.path.lexists(path):
         return
     descriptor = _open_locked(path)
@@ -352,7 +352,7 @@ def _open_locked(path: Path) -> int:
                 raise cannot_write(path, error) from None
             hint = "wait for it, or choose another name for the output"
             raise UserError(f"another run is writing {path}", hint=hint) from None
-        # The run that held the lock may have finished and deleted the file meanwhile.
+        # The run that held the lock may meanwhile have finished and deleted the file.
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.stat(path), os.fstat(descriptor)):
                 return descriptor
@@ -372,12 +372,12 @@ def _to_json(result: RowResult | BadRow) -> list[Any]:
     return [result.line, str(result.reason), result.detail]
 
 
-#: Where a result begins. Not inside of a text, where each quotation mark has a backslash before it.
+#: Where a result begins. It cannot match inside a text, where quotation marks have backslashes.
 _RESULT = re.compile(r'\[([0-9]+), (?=\{"revised_caption": )')
 
 
 def _results(text: str, count: int) -> Iterator[RowResult | BadRow]:
-    """A window's results; of one that is known to hold `count` and no bad row, unparsed."""
+    """A window's results; unparsed if it is known to hold `count` results and no bad row."""
     begins = list(_RESULT.finditer(text)) if count else []
     if not count or len(begins) != count:
         yield from _from_json(json.loads(text))
@@ -388,7 +388,7 @@ def _results(text: str, count: int) -> Iterator[RowResult | BadRow]:
 
 
 def _from_json(items: object) -> list[RowResult | BadRow]:
-    """A window's results. Raises one of several errors for what `append` never writes."""
+    """A window's results. Raises various errors for data that `append` never writes."""
     found: list[RowResult | BadRow] = []
     if not isinstance(items, list):
         raise TypeError("no list of results")

@@ -17,8 +17,8 @@ from revise_captions.runs.filters import Filters
 class InputOptions:
     """Which records are read. `revise-captions --help` says what each option means.
 
-    `folder` is no option: where relative image paths start, where the source is a copy of rows that
-    stood in another folder.
+    `folder` is not an option: it is where relative image paths start if the source is a copy of
+    rows from another folder.
     """
 
     source: str = argument("IN", default="")
@@ -62,7 +62,7 @@ class InputOptions:
 
     @property
     def filters(self) -> Filters:
-        """What leaves records out."""
+        """Which records to exclude."""
         return Filters(**{item.name: getattr(self, item.name) for item in fields(Filters)})
 
     @property

@@ -1,7 +1,7 @@
-"""A run's output and its quarantine, whole or not at all.
+"""A run's output and its quarantine, all or nothing.
 
 The output is written to a working file (`io.writing`), made durable, and renamed after the
-quarantine has been, so a run that dies leaves no incomplete file under either name.
+quarantine, so a run that dies leaves no incomplete file under either name.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from revise_captions.runs.journal import RowResult
 from revise_captions.runs.pairing import LeftOut, Pairing
 from revise_captions.runs.paths import journal_path, quarantine_path, stem
 
-#: Takes what was found in a row, for the file beside OUT.
+#: Takes the findings of a row, for the evidence file beside OUT.
 TakesEvidence = Callable[[Mapping[str, Any]], None]
 #: See `assemble`.
 Shape = Callable[[TakesEvidence], Callable[[RowResult], RowResult]]
-#: The exit status of a run of which every row went to the quarantine.
+#: The exit status of a run in which every row went to the quarantine.
 QUARANTINED = 5
 
 
@@ -67,16 +67,16 @@ def check_place(
 ) -> None:
     """Checks OUT, its quarantine and its journal before any work is done.
 
-    `resume` may continue under an existing name with a journal: the run was killed after the output
-    appeared, or was to replace an older one by `force`. `reads`: what the run reads besides its
-    source. `folder`: OUT is a folder that may be replaced, like a file.
+    `resume` may continue despite an existing OUT if there is a journal: the run was killed after
+    the output appeared, or was replacing an older one by `force`. `reads`: what the run reads
+    besides its source. `folder`: OUT is a folder that may be replaced, like a file.
 
     Raises:
         UserError: One of them exists, is the input, or cannot be written.
     """
     inputs = [*reads, *source.reads()]
     journal = journal_path(out)
-    check_writable(journal, inputs, force=True)  # `Journal.open` knows its own
+    check_writable(journal, inputs, force=True)  # `Journal.open` recognizes its own
     if out == "-":
         if sys.stdout is None:
             raise UserError("standard output is closed", hint="name a file as OUT")
@@ -96,7 +96,7 @@ def check_place(
 
 
 def _check_quarantine(out: str, inputs: Iterable[Path | str], *, replace: bool) -> None:
-    """An earlier quarantine goes only by `replace`, and only if it is this OUT's."""
+    """An earlier quarantine is replaced only with `replace`, and only if it is this OUT's."""
     path = quarantine_path(out)
     check_writable(path, inputs, force=replace)
     if not os.path.lexists(path):
@@ -111,7 +111,7 @@ def _check_quarantine(out: str, inputs: Iterable[Path | str], *, replace: bool) 
 
 
 def is_quarantine(path: Path) -> bool:
-    """Whether a file is empty or begins as `BadRow.as_json` does."""
+    """Whether a file is empty or begins like `BadRow.as_json`."""
     head = head_of(path)
     return path.is_file() and (not head or head.startswith(b'{"file": '))
 
@@ -122,7 +122,7 @@ def write_rows(
     out: str,
     rows: Callable[[Row, RowResult], Iterable[Mapping[str, Any]]],
 ) -> OutputCounts:
-    """Assembles OUT, JSON Lines, from any number of new rows for each of the source's.
+    """Assembles OUT, JSON Lines, from any number of new rows for each source row.
 
     `rows` makes them. Bad rows go to the quarantine, as in `write`.
 
@@ -147,18 +147,18 @@ def assemble(
     each: Callable[[Row | BadRow, RowResult | BadRow], None] | None = None,
     shape: Shape | None = None,
 ) -> OutputCounts:
-    """Writes OUT and its quarantine: both appear when they are complete.
+    """Writes OUT and its quarantine; both appear only when complete.
 
     Args:
         source: The input.
         results: One per row, in order.
         out: OUT's name.
         output: Opens what `writer` writes to.
-        writer: Writes the pairs that are given to it.
-        each: Sees every row with its result.
-        shape: What of a result goes where: given what takes a row's evidence, it returns
-            what makes of each result what is written. Signatures then become digests, explained in
-            a file beside OUT.
+        writer: Writes the pairs given to it.
+        each: Called with every row and its result.
+        shape: Decides which part of a result goes where: given the taker of a row's evidence, it
+            returns the function that turns each result into what is written. Signatures then
+            become digests, explained in a file beside OUT.
 
     Raises:
         UserError: OUT cannot be written (full disk).
@@ -199,7 +199,7 @@ def opened(out: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _compressed(out: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Without names and times inside, so that equal rows make equal files."""
+    """Omits names and times from the header, so that equal rows make equal files."""
     suffix = Path(out).suffix.lower()
     if suffix in (".gz", ".tgz"):
         with gzip.GzipFile("", "wb", 6, file, mtime=0) as text:
@@ -216,7 +216,7 @@ def _compressed(out: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _signatures(out: str) -> Iterator[Shortener]:
-    """Takes the rows' signatures, and writes what stands for them beside OUT."""
+    """Shortens the rows' signatures, and writes what the digests stand for beside OUT."""
     shorten = Shortener()
     yield shorten
     path = signatures_path(out)
@@ -228,8 +228,8 @@ def _signatures(out: str) -> Iterator[Shortener]:
 
 @contextmanager
 def _evidence(out: str) -> Iterator[TakesEvidence]:
-    """Takes rows' evidence; the file appears with the first. Without one, this OUT's earlier file
-    goes."""
+    """Takes rows' evidence; the file appears with the first. If there is none, this OUT's earlier
+    file is removed."""
     path = evidence_path(out)
     with ExitStack() as stack:
         files: list[IO[bytes]] = []
@@ -249,7 +249,7 @@ def _nowhere(entry: Mapping[str, Any]) -> None:
 
 
 def _free_quarantine() -> Path:
-    """`stdout.quarantine.jsonl`, or with a number: runs to standard output share none."""
+    """`stdout.quarantine.jsonl`, numbered if taken: runs to standard output do not share one."""
     names = itertools.chain(["stdout"], (f"stdout.{number}" for number in itertools.count(2)))
     paths = (quarantine_path(f"{name}.jsonl") for name in names)
     return next(path for path in paths if not os.path.lexists(path))
@@ -257,9 +257,9 @@ def _free_quarantine() -> Path:
 
 @contextmanager
 def _quarantine(path: Path) -> Iterator[Callable[[BadRow], None]]:
-    """Takes bad rows; the file appears with the first. Without one, this OUT's earlier file goes.
+    """Takes bad rows; the file appears with the first. Without any, OUT's earlier file is removed.
 
-    A file that is no quarantine may have taken the name since `check_output` looked.
+    A file that is not a quarantine may have taken the name since `check_output` looked.
     """
     if os.path.lexists(path) and not is_quarantine(path):
         raise UserError(f"{path} exists and is no quarantine", hint="move it, then use --resume")
@@ -277,7 +277,7 @@ def _quarantine(path: Path) -> Iterator[Callable[[BadRow], None]]:
 
 
 def quarantine_status(command: str, written: OutputCounts) -> int:
-    """`QUARANTINED`, said in a line, where every row went to the quarantine; else 0."""
+    """`QUARANTINED`, with a message, if every row went to the quarantine; else 0."""
     if written.rows or not written.quarantined:
         return 0
     echo(f"{command}: no record of {written.quarantined:,} could be processed", err=True)

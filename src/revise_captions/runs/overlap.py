@@ -1,7 +1,7 @@
-"""Host work beside the models: the next window is read, the last one written, while they work.
+"""Overlaps host work with the models: while they work, reads the next window and writes the last.
 
-PyTorch, Pillow and files release the interpreter's lock in what takes long, so one thread for each
-is enough. Windows and batches are what they would be without, and so is every answer.
+PyTorch, Pillow and file operations release the interpreter lock in what takes long, so one thread
+for each is enough. Windows, batches, and hence answers are the same as without overlap.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import TypeVar
 
-#: False does everything in one thread, one step after the other: what the gain is measured against.
+#: False does everything sequentially in one thread, as the baseline for measuring the gain.
 ENABLED = True
 
 Item = TypeVar("Item")
@@ -21,7 +21,7 @@ _END = object()
 def ahead(items: Iterable[Item]) -> Iterator[Item]:
     """The items; a thread makes the next one while the caller works on this one.
 
-    What it raises is raised here, in the item's turn.
+    Its exceptions are raised here, in the item's turn.
     """
     if not ENABLED:
         yield from items
@@ -38,10 +38,10 @@ def ahead(items: Iterable[Item]) -> Iterator[Item]:
 
 
 class Behind:
-    """A context manager that has a thread do one piece of work while the caller goes on.
+    """A context manager whose thread does one piece of work while the caller goes on.
 
-    What a piece raises is raised by the next call, or on leaving the context, which waits for the
-    last piece also where an exception passes through: work that is done is written.
+    A piece's exception is raised by the next call, or on leaving the context. Leaving waits for
+    the last piece even on an exception, so that finished work is written.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Behind:
         self._last: Future[None] | None = None
 
     def do(self, work: Callable[[], None]) -> None:
-        """Begins a piece of work once the one before is done."""
+        """Begins a piece of work once the previous one is done."""
         self.wait()
         if ENABLED:
             self._last = self._pool.submit(work)
@@ -57,13 +57,13 @@ class Behind:
             work()
 
     def wait(self) -> None:
-        """Waits for the piece in work. Raises what it raised."""
+        """Waits for the current piece. Raises its exception, if any."""
         last, self._last = self._last, None
         if last is not None:
             last.result()
 
     def settled(self) -> bool:
-        """Waits for the piece in work; whether it came to a good end. Any thread may ask."""
+        """Waits for the current piece; returns whether it succeeded. Any thread may call it."""
         last = self._last
         return last is None or last.exception() is None
 

@@ -14,16 +14,16 @@ from revise_captions.runs.journal import RowResult
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What became of a row that is neither written nor quarantined."""
+    """The result of a row that is neither written nor quarantined."""
 
     line: int
 
 
 @dataclass(slots=True)
 class Pairing:
-    """Pairs rows and results in step; bad rows go to the quarantine. `each` sees all of both.
+    """Pairs rows with results in step; bad rows go to the quarantine. `each` sees every pair.
 
-    `shorten` puts digests in the place of signatures in what is written, and `shape` decides what
+    `shorten` replaces signatures with digests in what is written, and `shape` decides which part
     of a result goes where.
     """
 

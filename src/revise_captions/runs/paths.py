@@ -1,4 +1,4 @@
-"""The files that stand beside an output."""
+"""The names of files beside an output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def journal_path(out: str) -> Path:
 
 
 def quarantine_path(out: str) -> Path:
-    """`out.quarantine.jsonl` for `out.jsonl`; for every other name that name and the suffix.
+    """`out.quarantine.jsonl` for `out.jsonl`; for any other name, the whole name plus the suffix.
 
     So `out.jsonl` and `out.jsonl.gz` do not share one.
     """
@@ -19,5 +19,5 @@ def quarantine_path(out: str) -> Path:
 
 
 def stem(out: str) -> str:
-    """An output's name as its quarantine begins."""
-    return out.rstrip("/").removesuffix(".jsonl")  # a folder may be named with a slash
+    """The part of an output's name that its quarantine's begins with."""
+    return out.rstrip("/").removesuffix(".jsonl")  # a folder's name may end in a slash

@@ -1,6 +1,6 @@
 """Progress on stderr: a live line on a terminal, a line every half minute elsewhere.
 
-Our own, not rich's or tqdm's: those redraw one line and leave a log file with nothing, or with
+Does not use rich or tqdm: they redraw one line, which leaves a log file with nothing, or with
 thousands of carriage returns.
 """
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def shown(items: Iterable[T], doing: str, total: int | None) -> Iterator[T]:
-    """The items; says how many there were: `writing: 120,000 of 1,000,000 rows`."""
+    """Yields the items, showing how many so far: `writing: 120,000 of 1,000,000 rows`."""
     live = sys.stderr.isatty()
     written = time.monotonic()
     count = 0
@@ -42,7 +42,7 @@ def shown(items: Iterable[T], doing: str, total: int | None) -> Iterator[T]:
 
 
 def _show(text: str, live: bool) -> None:
-    if live:  # a line that wraps cannot be drawn again
+    if live:  # a line that wraps cannot be redrawn
         text = text[: shutil.get_terminal_size().columns - 1]
     end = ("\r\x1b[K", "") if live else ("", "\n")
     sys.stderr.write(f"{end[0]}{text}{end[1]}")
@@ -51,7 +51,7 @@ def _show(text: str, live: bool) -> None:
 
 @contextmanager
 def announced(doing: str) -> Iterator[None]:
-    """Says what takes a while: at once on a terminal, elsewhere only if it takes `PATIENCE`."""
+    """Announces slow work: at once on a terminal, elsewhere only if it takes `PATIENCE`."""
     live = sys.stderr.isatty()
     later = threading.Timer(PATIENCE, _show, (doing, False))
     later.daemon = True
@@ -70,12 +70,12 @@ def announced(doing: str) -> Iterator[None]:
 class Progress:
     """Counts records and sentences, or units of another name; shows rate and time left.
 
-    Inside its `with`, a thread shows how things stand also while a single batch takes minutes.
+    Inside its `with`, a thread keeps the display current even while a single batch takes minutes.
 
     Args:
-        total: How many there are; None: not known.
-        unit: What is counted. Sentences are shown beside records only.
-        beside: What else the line says at the moment; "": nothing.
+        total: How many there are; None if not known.
+        unit: What is counted. Sentences are shown only beside records.
+        beside: Returns anything else that the line should say now; "" for nothing.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Wall time since this began."""
+        """Wall-clock seconds since this began."""
         return time.monotonic() - self._began
 
     def __enter__(self) -> Progress:
@@ -119,13 +119,13 @@ class Progress:
                 _show("", self._live)
 
     def skip(self, records: int) -> None:
-        """Records that an earlier run has finished: in the total, in no rate."""
+        """Counts records that an earlier run finished toward the total, but not toward rates."""
         self.skipped += records
 
     def advance(
         self, records: int, sentences: int, counts: Mapping[str, int] | None = None
     ) -> None:
-        """A window is done; `counts`, such as of flagged sentences, are shown as they add up."""
+        """Reports a finished window; `counts`, such as of flagged sentences, are summed up."""
         self.records += records
         self.sentences += sentences
         self.counts.update(counts or {})
@@ -134,7 +134,7 @@ class Progress:
         self._show()
 
     def batch(self, doing: str, done: int, of: int) -> None:
-        """A batch inside a window is done; a call begins with 0 done. Any thread may say so."""
+        """Reports a finished batch in a window, beginning with 0 done. Any thread may call it."""
         self._doing = f"{doing} {done:,} of {of:,}"
         if not done:
             self._call = time.monotonic()
@@ -157,8 +157,8 @@ class Progress:
         """`1,280 of 5,000 records (26 %), 31.0 records/s, 210 sentences/s, 2 min left`.
 
         Args:
-            seconds: In which they were counted.
-            since: Seconds since then: inside a window the time left falls, and no rate does.
+            seconds: The time in which they were counted.
+            since: Seconds since then: within a window the time left falls, but rates do not.
         """
         rate = self.records / seconds if seconds > 0 else 0.0
         done = self.skipped + self.records

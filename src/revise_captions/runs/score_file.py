@@ -1,10 +1,10 @@
-"""A metric over a file of captions: IN to OUT, whole or not at all, resumable at any moment.
+"""A metric over a file of captions: IN to OUT, all or nothing, resumable at any moment.
 
     open the input ─ load the metric ─ score and journal, window by window ─
     write OUT and the page from the journal ─ delete the journal
 
-All metrics' commands run through here. A row that cannot be scored goes to the quarantine with its
-reason, also where the metric raises on it alone.
+All metrics' commands run through here. A row that cannot be scored goes to the quarantine with a
+reason, including one on which the metric raises by itself.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ Score = TypeVar("Score")
 
 @dataclass(frozen=True, slots=True)
 class ScoreOptions:
-    """What every metric's command takes.
+    """The options of every metric's command.
 
     Attributes:
         inputs: What is read.
         out: The file of scores.
         html: A page to write; None for none.
         show: How many captions to print with their marks.
-        resume: Whether an unfinished run is continued.
+        resume: Whether to continue an unfinished run.
         force: Whether OUT and the page may be replaced.
     """
 
@@ -62,12 +62,12 @@ class ScoreOptions:
 
 
 class FileMetric(Protocol[Item, Score]):
-    """What a metric brings to a run.
+    """What a metric provides to a run.
 
     Attributes:
-        settings: Everything that decides a score, by name: the signature.
-        options: What else decides a line, such as names of fields.
-        plain: What can always be scored: it tells a bad caption from a model that is gone.
+        settings: Everything that determines a score, by name: the signature.
+        options: What else determines a line, such as names of fields.
+        plain: An item that can always be scored, to tell a bad caption from a dead model.
     """
 
     @property
@@ -80,7 +80,7 @@ class FileMetric(Protocol[Item, Score]):
     def plain(self) -> Item: ...
 
     def read(self, record: Record, image: Image.Image | None) -> Sequence[Item]:
-        """What is scored of a record, at least one. Raises `BadRecord` where nothing can be."""
+        """A record's items to score, at least one. Raises `BadRecord` if there are none."""
         ...
 
     def score(self, items: Sequence[Item]) -> Sequence[Score]:
@@ -88,7 +88,7 @@ class FileMetric(Protocol[Item, Score]):
         ...
 
     def line(self, item: Item, score: Score) -> Mapping[str, Any]:
-        """A line of OUT but for `id`, `line` and `signature`, ready for JSON."""
+        """A line of OUT without `id`, `line` and `signature`, ready for JSON."""
         ...
 
     def kept(self, item: Item, score: Score) -> Mapping[str, Any]:
@@ -109,7 +109,7 @@ class FileScores:
     """What a run found.
 
     Attributes:
-        signature: What decided the scores.
+        signature: What determined the scores.
         written: How many rows were written and quarantined.
         kept: What the metric keeps of each item for its summary, in order.
     """
@@ -123,7 +123,7 @@ class ScorePage(Protocol):
     """A page of scores, made from views in the input's order.
 
     Attributes:
-        mark: What every such page has in its head, by which it is known again.
+        mark: What every such page has in its head, by which it is recognized.
     """
 
     @property
@@ -150,16 +150,16 @@ def score_file(
 
     Args:
         options: What is read and written.
-        load: Loads the metric, after everything else that can go wrong was checked.
-        page: What becomes `options.html`.
+        load: Loads the metric, after everything else that can go wrong has been checked.
+        page: Makes the page `options.html`.
         looks: Whether images are looked at.
         reads: What is read besides the input.
 
     Returns:
-        None where `--resume` found all rows in OUT.
+        None if `--resume` found all rows in OUT.
 
     Raises:
-        UserError: Something that the user can mend.
+        UserError: Something that the user can fix.
         EngineDead: A model stopped answering; the journal makes the run resumable.
     """
     refuse_unfinished(options)
@@ -212,7 +212,7 @@ class _Run(Generic[Item, Score]):
     printed: int = 0
 
     def windows(self, source: Source, journal: Journal, progress: Progress, looks: bool) -> None:
-        """Journals every window that is not done yet."""
+        """Scores and journals every unfinished window."""
         load = image_loader(source, self.options.inputs) if looks else None
         root = self.options.inputs.image_root
         for number, digest, loaded in unfinished_windows(source, root, journal, load, progress):
@@ -287,13 +287,13 @@ def texts_in(record: Record, name: str) -> tuple[str, ...]:
 
 
 def image_name(record: Record, group_field: str = "") -> str:
-    """What names a record's image, the unit of intervals: a field, its path, or its line."""
+    """A name for a record's image, the unit of intervals: from a field, its path, or its line."""
     image = record.image
     name = look_up(record.fields, group_field) if group_field else image.path or image.url
     return f"line {record.line}" if name is None else str(name)
 
 
 def say_quarantine(written: OutputCounts) -> None:
-    """Says how many rows could not be scored, and where they are."""
+    """Reports how many rows could not be scored, and where they are."""
     if written.quarantined:
         echo(f"{written.quarantined:,} rows could not be scored: see {written.quarantine}")

@@ -1,7 +1,7 @@
-"""The folder that a training writes to: new, empty, or one of ours by its content.
+"""The folder that a training run writes to: new, empty, or marked as ours.
 
-A run marks its folder before it writes anything else into it, so that no name of a file has to
-stand for whose it is: `training/` may be anybody's.
+A run marks its folder before writing anything else into it, since a file's name cannot show whose
+it is: `training/` may be anybody's.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 from revise_captions.errors import UserError
 from revise_captions.io.writing import check_new_folder, head_of, write_json
 
-#: The mark, and what is in it beside the name of the command.
+#: The mark; its content holds the name of the command.
 MARK = "training/run.json"
 FORMAT = "revise-captions training"
 
 
 def check_run_folder(out: Path, command: str, *, go_on: bool) -> None:
-    """Decides whether a training may write into a folder.
+    """Decides whether a training run may write into a folder.
 
     Args:
         out: The folder, which need not exist.
@@ -26,7 +26,7 @@ def check_run_folder(out: Path, command: str, *, go_on: bool) -> None:
         go_on: Whether a run of this command may be continued or replaced: --resume, --force.
 
     Raises:
-        UserError: It holds anything but a run of this command, or one and not `go_on`.
+        UserError: It holds anything but a run of this command, or such a run without `go_on`.
     """
     command_there = _command_of(out)
     if command_there is None:
@@ -39,7 +39,7 @@ def check_run_folder(out: Path, command: str, *, go_on: bool) -> None:
 
 
 def mark_run_folder(out: Path, command: str) -> None:
-    """Makes the folder, and says in it whose it is."""
+    """Makes the folder, and marks it with the command."""
     (out / MARK).parent.mkdir(parents=True, exist_ok=True)
     write_json(out / MARK, {"format": FORMAT, "command": command})
 

@@ -1,4 +1,4 @@
-"""A window's images, read and prepared while the window before is in work."""
+"""A window's images, read and prepared while the previous window is worked on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LoadedRecord = tuple[Record, "Image.Image | None"]
 
 @runtime_checkable
 class PreparesImages(Protocol):
-    """A model that can preprocess an image before it is asked about it."""
+    """A model that can preprocess an image before being asked about it."""
 
     def prepare(self, image: Image.Image) -> None:
         """Called by the thread that read the image, while the model works on others."""
@@ -46,10 +46,10 @@ def with_images(
     load: LoadImage | None,
     model: object = None,
 ) -> Iterator[list[LoadedRecord | BadRow]]:
-    """The windows with their images, which are read while the window before is in work, and
+    """The windows with their images, which are read while the previous window is worked on, and
     prepared for a model that `PreparesImages`.
 
-    `load` None: no image is looked at, as in stage `revise`.
+    If `load` is None, no image is looked at, as in stage `revise`.
     """
     if load is None:
         for window in windows:
@@ -71,7 +71,7 @@ def with_images(
         if ahead:
             yield [row.result() for row in ahead]
     finally:
-        # Whoever stops here (Ctrl-C, a full disk) does not wait for a hundred images.
+        # Stopping here (Ctrl-C, a full disk) should not wait for a hundred images.
         pool.shutdown(wait=False, cancel_futures=True)
 
 

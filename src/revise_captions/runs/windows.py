@@ -26,7 +26,7 @@ def unfinished_windows(
 ) -> Iterator[tuple[int, str, list[LoadedRecord | BadRow]]]:
     """(number, digest, rows with their images) of each window that the journal does not hold.
 
-    Rows and images are read ahead. What the journal holds is skipped.
+    Rows and images are read ahead. Windows in the journal are skipped.
     """
     mark = partial(mark_of, root=image_root, folder=source.folder)
     todo: list[tuple[int, str]] = []
