@@ -1,4 +1,4 @@
-"""What a unit says, as a set of words: lemmas without those that say nothing by themselves."""
+"""A unit's content as a set of words: lemmas, except of words that say nothing by themselves."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def denies(text: str) -> bool:
 
 
 def place_of(text: str, home: Span, unit: str) -> Span:
-    """Where a sentence says a unit: from the first to the last of the unit's content words.
+    """Where a sentence expresses a unit: from the first to the last of the unit's content words.
 
     Args:
         text: The caption.
-        home: The sentence; it is returned where it has none of these words.
+        home: The sentence; returned if it has none of these words.
         unit: The unit's text.
     """
     words = content_words(unit)

@@ -1,7 +1,7 @@
 """Wrong units marked in the caption, missed ones in the reference: for the terminal and as a page.
 
-A character is marked by the shortest unit over it, so that "red" is wrong in "a red house" whose
-house is there. Texts are untrusted: the page escapes them, invisible characters are written out.
+A character is marked by the shortest unit over it, so that only "red" is wrong in "a red house" if
+there is a house. Texts are untrusted: the page escapes them and spells out invisible characters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from revise_captions.text.marked import Piece, as_html
 _TEMPLATES = Path(__file__).parent / "templates"
 #: What every such page has in its head.
 TITLE = "<title>DCScore</title>"
-#: Captions on a page: more would make it heavy for a browser.
+#: Most captions on a page: more would be heavy for a browser.
 ON_PAGE = 200
 HEADINGS = {
     "dcscore": "DCScore F",
@@ -44,7 +44,7 @@ def state_of(scored: ScoredCaption, index: int) -> str:
 
 
 def _pieces(text: str, marks: Iterable[tuple[InformationUnit, str]]) -> list[Piece]:
-    """A text in runs of one state, the shortest unit's over each character."""
+    """A text in runs of one state; the shortest unit over a character decides its state."""
     spans = [(unit.span, state) for unit, state in marks]
     return marked.pieces(text, sorted(spans, key=lambda mark: mark[0].start - mark[0].end))
 
@@ -97,7 +97,7 @@ class UnitPage:
         self.views: list[Mapping[str, Any]] = []
 
     def add(self, view: Mapping[str, Any]) -> None:
-        """Takes what `view_of` made of a caption; the page shows the first."""
+        """Adds a caption, as returned by `view_of`; the page shows the first ones."""
         if len(self.views) < ON_PAGE:
             self.views.append(view)
 
@@ -119,7 +119,7 @@ def _marked_up(view: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def view_of(name: str, scored: ScoredCaption) -> dict[str, Any]:
-    """What the page shows of a caption, ready for JSON."""
+    """What the page shows for a caption, ready for JSON."""
     reference = scored.reference
     own = reference.units if reference is not None else ()
     units = []

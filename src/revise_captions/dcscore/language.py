@@ -1,8 +1,8 @@
 """Language models as decomposer, matcher and verifier, through any engine, at temperature 0.
 
-Answers must be JSON of one schema (`prompts`); engines that can decode under a schema do, and the
-others are asked for it. What is no such JSON is `unscored` with its reason: no second try, and
-nothing is read out of prose.
+Answers must be JSON of a fixed schema (`prompts`); engines that can decode under a schema do, and
+others are asked for it. Any other answer is `unscored` with its reason: there is no second try, and
+nothing is extracted from prose.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from revise_captions.engines.protocol import (
 from revise_captions.records import Span, Unscored
 from revise_captions.text.sentences import split
 
-#: Less probability than this on Yes and No together is no answer.
+#: With less total probability on Yes and No, there is no answer.
 LEAST_MASS = 0.5
-#: Tokens of an answer: a sentence's units, a batch of matches.
+#: Token limits of answers: a sentence's units, a batch of matches, one word.
 _UNITS_TOKENS, _MATCH_TOKENS, _WORD_TOKENS = 1024, 2048, 4
-#: Units in one question about matches.
+#: Units per question about matches.
 _BATCH = 40
 PROSE = "the model's answer is not the JSON asked for"
 CUT = "the model's answer was cut at its limit"
@@ -50,7 +50,7 @@ _FENCE = re.compile(r"\A\s*```(?:json)?\s*(.*?)\s*```\s*\Z", re.DOTALL)
 def answers_of(
     engine: Engine, asked: Sequence[Prompt], schema: Mapping[str, Any], limit: int
 ) -> list[dict[str, Any] | str]:
-    """For each prompt the JSON object of its answer, or why there is none."""
+    """For each prompt, the JSON object in its answer, or why there is none."""
     if not asked:
         return []
     if isinstance(engine, WritesJson):
@@ -82,7 +82,7 @@ class LanguageDecomposer:
         return {f"decomposer-{k}": v for k, v in self.engine.settings.items()} | own
 
     def decompose(self, texts: Sequence[str]) -> list[Decomposition]:
-        """A sentence whose answer cannot be read is unscored, its neighbors are not."""
+        """One decomposition per text; only a sentence whose answer cannot be read is unscored."""
         spans = [tuple(split(text)) for text in texts]
         asked = [
             prompts.decomposition(text, span.of(text))
@@ -128,7 +128,7 @@ def _units(answer: Mapping[str, Any]) -> list[tuple[str, bool]] | str:
 
 
 class LanguageMatcher:
-    """Asks a model which of the reference's units say each unit."""
+    """Asks a model which of the reference's units state each unit."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -179,11 +179,11 @@ def _matches(answer: dict[str, Any] | str, units: int, references: int) -> list[
 
 
 class LanguageVerifier:
-    """Asks a vision–language model about each unit: with the reference DCScore's question, without
-    one FeedQuill's.
+    """Asks a vision–language model about each unit: DCScore's question if there is a reference,
+    otherwise FeedQuill's.
 
     P(correct) is P(Yes) among Yes and No; an engine without log-probabilities is asked to write
-    the answer, and only "yes" and "no" are one.
+    the answer, and only "yes" and "no" count.
     """
 
     def __init__(self, engine: Engine) -> None:

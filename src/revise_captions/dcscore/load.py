@@ -1,4 +1,4 @@
-"""What takes captions apart, matches and verifies their units, by name."""
+"""Loads, by name, what decomposes captions, and matches and verifies their units."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from revise_captions.engines.protocol import Engine
 from revise_captions.errors import UserError
 from revise_captions.graphs.parse import BUNDLED
 
-#: What `load_unit_scoring` calls the offline decomposer, and whole sentences.
+#: `load_unit_scoring`'s names for the offline decomposer, and for whole sentences.
 GRAPH, SENTENCES = "graph", "sentences"
 
 
@@ -53,14 +53,14 @@ def _load_steps(models: UnitModels) -> CaptionScorer:
 
 @dataclass(frozen=True, slots=True)
 class UnitScoring:
-    """Takes captions apart, and says which units are true of the image."""
+    """Decomposes captions, and says which units are true of the image."""
 
     decomposer: Decomposer
     verifier: UnitVerifier
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Everything that decides a score, by name."""
+        """Everything that determines a score, by name."""
         return {**self.decomposer.settings, **self.verifier.settings}
 
 
@@ -74,13 +74,13 @@ def load_unit_scoring(
     """Loads what scores units.
 
     Args:
-        units: `graph` takes captions apart by scene graphs, `sentences` leaves sentences whole, and
+        units: `graph` decomposes captions by scene graphs, `sentences` keeps sentences whole, and
             any other name is a language model's.
-        verifiers: Models that say whether a unit is true; several vote. A critic of ours judges the
-            unit in its sentence's place, any other model answers FeedQuill's question about it, or,
-            of whole sentences, the critic's question in their caption.
-        placement: What computes the models.
-        profile: Of the one verifier, which must be a critic.
+        verifiers: Models that say whether a unit is true; several vote. Our own critics judge the
+            unit in place of its sentence; any other model answers FeedQuill's question about it
+            or, for whole sentences, the critic's question in the context of the caption.
+        placement: Where and how the models run.
+        profile: For the only verifier, which must be a critic.
 
     Raises:
         UserError: A model cannot be loaded.
@@ -97,13 +97,13 @@ def load_decomposer(
     option: str = "--decomposer",
     parser: str = BUNDLED,
 ) -> Decomposer:
-    """Loads what takes captions apart.
+    """Loads a decomposer.
 
     Args:
-        name: `offline` or `graph`: by scene graphs; `sentences`: leaves them whole; or a language
+        name: `offline` or `graph`: by scene graphs; `sentences`: keeps them whole; or a language
             model.
-        placement: What computes the model.
-        option: The option that the user gave the name to, for messages.
+        placement: Where and how the model runs.
+        option: The option that gave the name, for messages.
         parser: The spaCy pipeline of scene graphs.
 
     Raises:
@@ -145,17 +145,17 @@ def load_verifier(
     vote: VotingRule = VotingRule.MAJORITY,
     whole: bool = False,
 ) -> UnitVerifier:
-    """Loads what says whether a unit is true; several models are an ensemble.
+    """Loads a verifier; several models form an ensemble.
 
     Args:
         names: As `verifiers` of `load_unit_scoring`.
-        options: How critics are loaded, and the placement of other models; a profile is of the one
-            verifier.
+        options: How critics are loaded, and the placement of other models; a profile is for the
+            only verifier.
         vote: How an ensemble decides.
         whole: Whether units are whole sentences.
 
     Raises:
-        UserError: None is named, or one cannot be loaded.
+        UserError: No model is named, or one cannot be loaded.
     """
     if not names:
         raise UserError("no verifier is named", hint="name one with --verifier")
@@ -179,7 +179,7 @@ def _language(name: str, placement: Placement) -> UnitVerifier:
 
 
 def _engine(name: str, placement: Placement, option: str) -> Engine:
-    """A language model's engine; decomposer and matcher share one of the same name."""
+    """A language model's engine; decomposer and matcher share it if they have the same name."""
     return _loaded(resolve_model(name, placement, option=option))
 
 

@@ -10,10 +10,10 @@ from revise_captions.metrics.registry import MetricOptions
 
 
 class DcscoreMetric:
-    """F of DCScore, in which a unit is true where a reference says it.
+    """DCScore's F, with a unit counted as true if a reference states it.
 
     Args:
-        scorer: Takes apart and matches; it has no verifier.
+        scorer: Decomposes and matches; it has no verifier.
     """
 
     name = "dcscore"

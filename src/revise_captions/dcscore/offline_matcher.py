@@ -1,11 +1,11 @@
 """A matcher without a language model: POSH's offline judge, and a sentence encoder.
 
 The judge grades each component of a unit ("dog", "brown dog") in the reference, where an attribute
-counts only on the object it is said of, and colors, counts and sexes that contradict each other do
-not match. A unit is in the reference if its worst component is present there; what it matches are
-the reference's unit that is most like it, and those that say nothing more than it does. A unit
-without components (a denial, "it is dark") must be as like a unit of the reference as `ALIKE`, and
-agree with it in what is denied.
+counts only on the object it describes, and contradictory colors, counts and sexes do not match. A
+unit is in the reference if its worst component is present there; it matches the most similar unit
+of the reference, and those that say nothing beyond it. A unit without components (a denial, "it is
+dark") must have a similarity of `ALIKE` to a unit of the reference, and agree with it in what is
+denied.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from revise_captions.graphs.parse import BUNDLED, parse, settings
 from revise_captions.text.sentence_encoder import SentenceEncoder
 
 VERSION = "1"
-#: A component with this grade (1 to 5) or more is in the reference.
+#: A component with at least this grade (1 to 5) is in the reference.
 FOUND = 3.0
-#: Cosine at which two units without components say the same.
+#: Cosine from which two units without components count as saying the same.
 ALIKE = 0.8
 NO_REFERENCE = "the reference has no units"
 
@@ -35,15 +35,15 @@ class OfflineMatcher:
     """Matches units by POSH's offline judge.
 
     Args:
-        encoder: A sentence encoder, as `text.sentence_encoder.load_encoder` gives it.
+        encoder: A sentence encoder from `text.sentence_encoder.load_encoder`.
         pipeline: The spaCy pipeline that parses units and references.
-        found: Grade from which a component counts as said.
+        found: Grade from which a component counts as present.
     """
 
     def __init__(
         self, encoder: SentenceEncoder, pipeline: str = BUNDLED, *, found: float = FOUND
     ) -> None:
-        # The gist of whole texts says nothing of a unit of a few words.
+        # The gist of whole texts says nothing about a unit of a few words.
         self.judge = OfflineJudge(encoder, gist=0.0)
         self.encoder, self.pipeline, self.found = encoder, pipeline, found
 
@@ -53,7 +53,7 @@ class OfflineMatcher:
         return {**settings(self.pipeline), **self.judge.settings, **own}
 
     def match(self, tasks: Sequence[MatchTask]) -> list[tuple[UnitMatch, ...]]:
-        """One match per unit; every unit gets one where the reference has units."""
+        """One match per unit, always with an answer if the reference has units."""
         graphs = self._graphs(tasks)
         asked = [
             GradingTask(graphs[unit.text], (graphs[task.reference.text],), precision=True)

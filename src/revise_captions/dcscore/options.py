@@ -68,11 +68,11 @@ class UnitModels:
 
     @property
     def looks(self) -> bool:
-        """Whether an image is looked at."""
+        """Whether images are looked at."""
         return self.verifier != (REFERENCE,)
 
     def check(self) -> None:
-        """Raises `UserError` where the options contradict each other."""
+        """Raises `UserError` if the options contradict each other."""
         if REFERENCE in self.verifier and self.looks:
             raise UserError(
                 "--verifier reference looks at no image, so it cannot vote with other verifiers",
@@ -137,7 +137,7 @@ class DcscoreOptions:
 
     @property
     def file(self) -> ScoreOptions:
-        """What every metric's command takes."""
+        """The options of every metric's command."""
         return ScoreOptions(
             self.inputs, str(self.out), self.html, self.show, self.resume, self.force
         )

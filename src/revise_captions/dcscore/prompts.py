@@ -1,10 +1,10 @@
-"""What language models are asked, one prompt and one schema a step.
+"""The prompts for language models, with one prompt and one schema per step.
 
 The steps are the paper's (2503.07906, section 3.1): decomposition, matching, and verification "by
 utilizing both image and human-written caption". The paper prints its prompts (Tables 13 to 15) as
-pictures, so these are worded anew. Where there is no human-written caption, as in FeedQuill's
-training, the question is FeedQuill's, word for word (section 4.1). Captions and units are data:
-they never become a part of the chat format.
+pictures, so these are our own wording. Without a human-written caption, as in FeedQuill's training,
+the question is FeedQuill's, verbatim (section 4.1). Captions and units are data: they never become
+part of the chat format.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ Statements of A:
 
 
 def decomposition(caption: str, sentence: str) -> Prompt:
-    """Takes a sentence apart, in the context of its caption."""
+    """Asks to decompose a sentence, in the context of its caption."""
     parts = (
         Template(_DECOMPOSE),
         Data(caption),
@@ -89,7 +89,7 @@ def decomposition(caption: str, sentence: str) -> Prompt:
 
 
 def matching(units: Sequence[str], references: Sequence[str]) -> Prompt:
-    """Which statements of the reference say each unit? Both are numbered from 1."""
+    """Which of the reference's statements state each unit? Both are numbered from 1."""
     parts: list[Part] = [Template(_MATCH), *_numbered(units)]
     parts += [Template("\nStatements of B:\n"), *_numbered(references)]
     return Prompt(tuple(parts))
@@ -103,7 +103,7 @@ def _numbered(texts: Sequence[str]) -> list[Part]:
 
 
 def verification(image: Image, unit: str, reference: str) -> Prompt:
-    """Is a unit correct, by the image and what a person wrote of it? DCScore's question."""
+    """Is a unit correct, by the image and a person's description of it? DCScore's question."""
     parts = (
         Picture(image),
         Template("A person described this image as follows:\n"),

@@ -1,12 +1,13 @@
 """DCScore as the authors' code computes it, with prompts from the user's copy of that code.
 
-One question takes the whole caption apart, its objects numbered ("cat_0"); three samples match the
-facts with the reference's, three verify them by image and reference; each match with each verdict
-gives a score, and the nine are averaged (`score`, protocol `released`). The prompts are read from
-the texts in `evaluation_decapbench.py`; that file is never run, and nothing of it is shipped.
+One question decomposes the whole caption, with its objects numbered ("cat_0"); three samples match
+the facts with the reference's, three verify them by image and reference; each match with each
+verdict gives a score, and the nine are averaged (`score`, protocol `released`). The prompts are
+read from the strings in `evaluation_decapbench.py`; that file is never run, and none of it is
+shipped.
 
 What differs: a sample whose answer cannot be read, or is about other facts, is left out, where the
-code asks again for everything, up to five times; facts said twice count once.
+code asks for everything again, up to five times; facts stated twice count once.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from revise_captions.text.sentences import split
 FILE = "evaluation_decapbench.py"
 SYSTEM = "You are a helpful assistant."
 TOKENS = 2000
-#: Samples of matches and of verdicts, and at which temperature.
+#: Number of samples of matches and of verdicts, and their temperature.
 SAMPLES = 3
 _HOT, _VERIFYING = Sampling(temperature=1.0), Sampling(temperature=0.3)
 UNREADABLE = "the model's answer is not the list asked for"
@@ -56,7 +57,7 @@ Facts = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class ReleasedPrompts:
-    """The authors' prompts, with `{name}` where data stands and braces doubled.
+    """The authors' prompts, with `{name}` for data and other braces doubled.
 
     Attributes:
         extract: Takes `caption`.
@@ -70,7 +71,7 @@ class ReleasedPrompts:
 
     @classmethod
     def read(cls, folder: Path) -> ReleasedPrompts:
-        """The texts in the file in `folder`. Raises `UserError` where they are not there."""
+        """Reads the prompts from the file in `folder`. Raises `UserError` if they are not there."""
         path = folder / FILE
         try:
             tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -94,7 +95,7 @@ class ReleasedPrompts:
 
 
 def facts_of(answer: Completion | Failed) -> Facts | str:
-    """The list of facts in an answer's fenced block, in JSON or in Python; else why not."""
+    """The list of facts in an answer's fenced block, in JSON or Python; or why there is none."""
     if isinstance(answer, Failed):
         return answer.detail or str(answer.reason)
     text = answer.text.rpartition("```json")[2].partition("```")[0].strip()
@@ -124,7 +125,7 @@ class ReleasedScorer:
 
     Attributes:
         prompts: The authors'.
-        extractor: The model that takes captions apart.
+        extractor: The model that decomposes captions.
         matcher: The one that matches facts.
         verifier: The vision–language model that verifies them.
     """
@@ -136,7 +137,7 @@ class ReleasedScorer:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Everything that decides a score."""
+        """Everything that determines a score."""
         parts = (("decomposer", self.extractor), ("matcher", self.matcher),
                  ("verifier", self.verifier))  # fmt: skip
         models = {f"{who}-{k}": v for who, engine in parts for k, v in engine.settings.items()}
@@ -189,7 +190,7 @@ class ReleasedScorer:
 
 
 def _decomposed(caption: str, facts: Facts | str) -> Decomposition:
-    """The facts as units, each in the sentence that has most of its words."""
+    """The facts as units, each assigned to the sentence with most of its words."""
     if isinstance(facts, str):
         spans = tuple(split(caption))
         return Decomposition(caption, spans, (), (UnscoredSentence(0, facts),))

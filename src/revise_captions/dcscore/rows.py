@@ -1,4 +1,4 @@
-"""What a line of OUT holds, and what of it means and intervals are made of."""
+"""The content of a line of OUT, and the part that means and intervals are computed from."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ FIGURES: Mapping[str, Callable[[CaptionScore], float | None]] = {
 
 
 def _count(counts: UnitCounts) -> float | None:
-    """FeedQuill's c_r; None for a caption of which nothing could be read."""
+    """FeedQuill's c_r; None for a caption that could not be decomposed at all."""
     found = counts.units + counts.unscored
     return float(found) if found or not counts.unread else None
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
-    """A scored line: what the summary needs of it.
+    """What the summary needs of a scored line.
 
     Attributes:
-        group: The image, what intervals are resampled by.
+        group: The image, the unit of resampling.
         score: The caption's.
         agreement: Share of its units on which the members of an ensemble agree.
     """
@@ -110,7 +110,7 @@ def row_of(group: str, scored: ScoredCaption) -> ScoredRow:
 
 
 def scored_row(kept: Mapping[str, Any]) -> ScoredRow:
-    """The row that the journal keeps as `asdict` made it."""
+    """Restores a row that the journal keeps in `asdict` form."""
     return checked_row(ScoredRow, kept, "no scores of a caption")
 
 
@@ -124,7 +124,7 @@ def means(rows: Sequence[ScoredRow]) -> dict[str, Mean]:
 
 
 def totals(rows: Sequence[ScoredRow]) -> UnitCounts:
-    """All captions' counts together."""
+    """The sum of all captions' counts."""
     return UnitCounts(
         *(sum(getattr(row.score.all, name) or 0 for row in rows) for name in UnitCounts.__slots__)
     )

@@ -1,4 +1,4 @@
-"""`captions dcscore`: what DCScore brings to a run over a file."""
+"""`captions dcscore`: DCScore's part in a run over a file."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def run(
     """Scores the file and prints the means; see `score_file`.
 
     Returns:
-        How many rows were written; None where `--resume` found all of them in OUT.
+        How many rows were written; None if `--resume` found all of them in OUT.
     """
     models = job.models
     models.check()
@@ -123,7 +123,7 @@ def _units(record: Record, name: str) -> tuple[str, ...] | None:
 
 
 def summary(rows: Sequence[ScoredRow], *, looks: bool) -> Iterator[str]:
-    """The means with their intervals, and what is in none of them."""
+    """The means with their intervals, and what they leave out."""
     for name, found in means(rows).items():
         yield found.line(name, "captions")
     counts = totals(rows)

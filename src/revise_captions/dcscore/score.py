@@ -4,24 +4,25 @@
     s_r = (|Q| + |P_true \\ Q|) / (|O| + |P_true \\ Q|)          recall: nothing left out
     s_f = 2 s_p s_r / (s_p + s_r);  s_f' likewise over descriptive units only;  F = (s_f + s_f') / 2
 
-P are the caption's units, P_true the correct ones, O the reference's, Q = P ∩ O those that both
-have. The paper leaves some cases open; here
+P are the caption's units, P_true the correct ones, O the reference's, Q = P ∩ O those in both. The
+paper leaves some cases open; here
 
-* P and O are sets: a unit that is said twice counts once, with its first match and verdict;
-* |Q| counts the reference's units that some unit of the caption says, and P_true \\ Q the true
-  units that say none of them, so that s_r is at most 1 however many units say the same;
+* P and O are sets: a unit stated twice counts once, with its first match and verdict;
+* |Q| counts the reference's units that some unit of the caption states, and P_true \\ Q the true
+  units that state none of them, so that s_r is at most 1 however many units say the same;
 * a matched unit that the verifier denies is in Q but not in P_true: the caption says what the
-  reference says (recall), and the verifier does not see it (precision);
-* a caption without units leaves out everything: s_r, s_f are 0, s_p is undefined; one whose
-  sentences could not be taken apart has no score at all;
-* where no unit is true, s_p and s_f are 0;
-* a reference without units says nothing of what should be there: no s_r, no s_f, no F;
+  reference says (recall), but the verifier does not see it (precision);
+* a caption without units omits everything: s_r and s_f are 0, s_p is undefined; one whose sentences
+  could not be decomposed has no score at all;
+* if no unit is true, s_p and s_f are 0;
+* a reference without units does not say what should be there: no s_r, no s_f, no F;
 * a unit without a verdict is in neither |P| nor |P_true|, one without a match in neither Q nor
   P_true \\ Q. If units were asked about and none of them has a verdict, there is no s_p and no s_f.
 
-That is the protocol `paper`. The authors' code, the protocol `released`, has another s_r: a matched
-unit counts only if it is true, and n units that match one unit of the reference count 1/n each; a
-unit matches one of them at most. It also averages over samples of matches and verdicts (`trials`).
+That is the protocol `paper`. The authors' code, the protocol `released`, has a different s_r: a
+matched unit counts only if it is true, and n units that match the same unit of the reference count
+1/n each; a unit matches at most one. It also averages over samples of matches and verdicts
+(`trials`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from dataclasses import dataclass
 
 from revise_captions.dcscore.units import InformationUnit, UnitMatch, UnitVerdict
 
-#: As the paper's equations say it, and as the authors' code computes it.
+#: By the paper's equations, and by the authors' code.
 PAPER, RELEASED = "paper", "released"
 
 
@@ -41,16 +42,16 @@ class UnitCounts:
     """The sizes of the sets of equation 1.
 
     Attributes:
-        units: |P|, as far as they have a verdict.
+        units: |P|, counting only those with a verdict.
         true: |P_true|.
-        references: |O|; None where there is no reference.
+        references: |O|; None if there is no reference.
         matched: |Q|.
         added: |P_true \\ Q|.
         unscored: Units of P without a verdict.
         unmatched: Units of P without an answer from the matcher.
         denied: Matched units that the verifier denies.
-        unread: The caption's sentences that could not be taken apart.
-        credit: What matched units are worth in s_r by the protocol `released`; None: |Q|.
+        unread: The caption's sentences that could not be decomposed.
+        credit: What matched units count for in s_r by the protocol `released`; None: |Q|.
     """
 
     units: int
@@ -66,12 +67,12 @@ class UnitCounts:
 
     @property
     def precision(self) -> float | None:
-        """s_p; None where no unit has a verdict."""
+        """s_p; None if no unit has a verdict."""
         return self.true / self.units if self.units else None
 
     @property
     def recall(self) -> float | None:
-        """s_r; None without a unit of a reference, or where nothing of the caption was read."""
+        """s_r; None if no reference has units, or if none of the caption could be decomposed."""
         if not self.references or (self.unread and not self.units + self.unscored):
             return None
         worth = self.matched if self.credit is None else self.credit
@@ -79,7 +80,7 @@ class UnitCounts:
 
     @property
     def f1(self) -> float | None:
-        """s_f: 0 for a caption without units, None where s_p or s_r cannot be had."""
+        """s_f: 0 for a caption without units, None if s_p or s_r does not exist."""
         recall, precision = self.recall, self.precision
         if recall is None or (precision is None and self.unscored):
             return None
@@ -95,8 +96,8 @@ class CaptionScore:
     Attributes:
         all: Over all units.
         descriptive: Over the descriptive ones of caption and reference.
-        trials: Where matches and verdicts were sampled, the score of each pair of samples; the
-            first is this one's own.
+        trials: If matches and verdicts were sampled, the score of each pair of samples; the first
+            is this one's own.
     """
 
     all: UnitCounts
@@ -105,11 +106,11 @@ class CaptionScore:
 
     @property
     def value(self) -> float | None:
-        """F; None where one of the two F1 scores cannot be had."""
+        """F; None if one of the two F1 scores does not exist."""
         return self.figure(_f)
 
     def figure(self, of: Callable[[CaptionScore], float | None]) -> float | None:
-        """A figure of the score: the mean over its trials, as far as these have it."""
+        """A figure of the score: the mean over those of its trials that have it."""
         values = [of(one) for one in self.trials or (self,)]
         known = [value for value in values if value is not None]
         return sum(known) / len(known) if known else None
@@ -121,7 +122,7 @@ def _f(score: CaptionScore) -> float | None:
 
 
 def normalized(text: str) -> str:
-    """What makes two units the same: their words, whatever the case and the final stop."""
+    """The key by which units are the same: their words, ignoring case and the final stop."""
     return " ".join(text.casefold().split()).rstrip(" .!")
 
 
@@ -138,10 +139,9 @@ def score(
     Args:
         units: The caption's.
         verdicts: One per unit.
-        references: The reference's units; None where there is no reference: then only s_p is
-            computed.
-        matches: One per unit where there is a reference.
-        unread: Sentences of the caption that could not be taken apart.
+        references: The reference's units; None if there is no reference, and only s_p is computed.
+        matches: One per unit if there is a reference.
+        unread: Sentences of the caption that could not be decomposed.
         protocol: `paper` or `released`.
     """
     if protocol == RELEASED:
@@ -186,7 +186,7 @@ def score(
 
 
 def verdicts_of(matches: Sequence[UnitMatch]) -> tuple[UnitVerdict, ...]:
-    """Without a verifier: a unit counts as true exactly where the reference says it."""
+    """Verdicts without a verifier: a unit counts as true exactly if the reference states it."""
     return tuple(
         UnitVerdict(None, unscored=match.unscored)
         if match.unscored

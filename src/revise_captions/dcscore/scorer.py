@@ -1,12 +1,12 @@
 """From a caption to its DCScore: the whole path, each step of which has its own module.
 
-    decompose     caption, and the reference if nobody took it apart by hand    graph_decomposer, …
-    match         which units does the reference say?                           offline_matcher, …
+    decompose     caption, and the reference unless decomposed by hand          graph_decomposer, …
+    match         which units does the reference state?                         offline_matcher, …
     verify        which units does the image show?                              critic, ensemble, …
     score         s_p, s_r, s_f, F                                              score
 
-Without a verifier a unit is true where the reference says it (reference-only): s_p is then the
-share of the caption that the reference supports, not what the image shows.
+Without a verifier, a unit is true if the reference states it (reference-only): s_p is then the
+share of the caption supported by the reference, not by the image.
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ class CaptionTask:
     Attributes:
         caption: Its text.
         image: RGB, upright; only a verifier needs it.
-        references: Texts that say what is there, () where there are none.
-        units: The reference's units where somebody took it apart by hand; None: the decomposer
-            does it.
+        references: Reference descriptions; () if there are none.
+        units: The reference's units if it was decomposed by hand; None: the decomposer does it.
     """
 
     caption: str
@@ -62,7 +61,7 @@ class ScoredCaption:
         verdicts: One per unit.
         matches: One per unit; () without a reference.
         reference: The reference's units; None without a reference.
-        by_hand: Whether these were given, not made by the decomposer.
+        by_hand: Whether these were given rather than made by the decomposer.
         score: The score.
     """
 
@@ -75,14 +74,14 @@ class ScoredCaption:
 
     @property
     def missed(self) -> frozenset[int]:
-        """Indexes of the reference's units that no unit of the caption says."""
+        """Indices of the reference's units that no unit of the caption states."""
         own = self.reference.units if self.reference is not None else ()
         said = {k for match in self.matches for k in match.references}
         return frozenset(range(len(own))) - said
 
     @property
     def why_unscored(self) -> str:
-        """Why the caption has no DCScore; "" where it has one."""
+        """Why the caption has no DCScore; "" if it has one."""
         if self.score.value is not None:
             return ""
         if self.caption.unscored and not self.caption.units:
@@ -99,7 +98,7 @@ class ScoredCaption:
 
 @dataclass(frozen=True, slots=True)
 class CaptionScorer:
-    """Scores captions. `verifier` None: reference-only; `protocol`: of the recall."""
+    """Scores captions. `verifier` None: reference-only; `protocol`: for recall."""
 
     decomposer: Decomposer
     matcher: UnitMatcher | None
@@ -108,7 +107,7 @@ class CaptionScorer:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Everything that decides a score."""
+        """Everything that determines a score."""
         found = {"metric": "dcscore", "protocol": self.protocol, "verifier": "reference-only"}
         for part in (self.decomposer, self.matcher, self.verifier):
             found |= part.settings if part is not None else {}
@@ -187,7 +186,7 @@ def _texts(task: CaptionTask) -> list[str]:
 
 
 def _reference(task: CaptionTask, parts: Mapping[str, Decomposition]) -> Decomposition | None:
-    """The reference's units; several references are one text, a paragraph each."""
+    """The reference's units; several references form one text, with a paragraph each."""
     text = "\n".join(task.references)
     if task.units is not None:
         return by_hand(task.units, text)
@@ -195,11 +194,11 @@ def _reference(task: CaptionTask, parts: Mapping[str, Decomposition]) -> Decompo
 
 
 def by_hand(units: Sequence[str], text: str = "") -> Decomposition:
-    """Units that were made by hand, each put where the text has most of its words.
+    """Units made by hand, each assigned to where the text has most of its words.
 
     Args:
         units: Their texts.
-        text: The reference; "" where only its units are known: then they are the text.
+        text: The reference; "" if only its units are known, which then are the text.
     """
     text = text or "\n".join(unit.strip() for unit in units)
     sentences = tuple(split(text))

@@ -1,9 +1,9 @@
-"""Primitive information units, and the protocols of what makes, matches and verifies them.
+"""Primitive information units, and the protocols for making, matching and verifying them.
 
-DCScore (2503.07906, section 3.1) takes a caption apart into the smallest statements that can be
-understood on their own, sentence by sentence, and asks two things of each: does the reference say
-it, and does the image show it? Whoever answers is exchangeable: rules, a critic, a language model.
-What cannot be answered is `unscored`, with its reason; nothing is guessed.
+DCScore (2503.07906, section 3.1) decomposes a caption, sentence by sentence, into the smallest
+statements that can be understood on their own, and asks two questions about each: does the
+reference state it, and does the image show it? The answers may come from rules, a critic, or a
+language model. What cannot be answered is `unscored`, with its reason; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class InformationUnit:
         text: A sentence that can be understood on its own ("The bookshelf is wooden.").
         sentence: Index of the sentence of the caption that says it.
         span: Where that sentence says it, half-open `[start, end)` in code points of the caption;
-            the whole sentence where the decomposer does not know it more closely.
+            the whole sentence if the decomposer cannot locate it more precisely.
         descriptive: Whether the image can show it: objects, attributes, relations, text, counts.
             Opinions, framing and guesses are not descriptive.
     """
@@ -39,7 +39,7 @@ class InformationUnit:
 
 @dataclass(frozen=True, slots=True)
 class UnscoredSentence:
-    """A sentence that could not be taken apart.
+    """A sentence that could not be decomposed.
 
     Attributes:
         sentence: Its index.
@@ -57,9 +57,9 @@ class Decomposition:
     Attributes:
         text: The text.
         sentences: Its sentences, half-open, in code points.
-        units: In the order in which the text says them.
-        unscored: The sentences that could not be taken apart. A sentence that is in neither has no
-            units: it says nothing.
+        units: In the order of the text.
+        unscored: The sentences that could not be decomposed. A sentence in neither has no units:
+            it says nothing.
     """
 
     text: str
@@ -70,12 +70,12 @@ class Decomposition:
 
 @dataclass(frozen=True, slots=True)
 class UnitMatch:
-    """What a reference says of a unit of a caption.
+    """What a reference says about a unit of a caption.
 
     Attributes:
-        references: Indexes of the reference's units that the unit says, or that it follows from; ()
-            where the reference does not say it.
-        unscored: Why there is no answer; "" where there is one.
+        references: Indices of the reference's units that the unit states, or that it follows from;
+            () if the reference does not state it.
+        unscored: Why there is no answer; "" if there is one.
     """
 
     references: tuple[int, ...] = ()
@@ -88,9 +88,9 @@ class UnitVerdict:
 
     Attributes:
         correct: None exactly where `unscored` says why.
-        p_correct: P(correct) in [0, 1]; None where the verifier gives a bare yes or no.
+        p_correct: P(correct) in [0, 1]; None if the verifier gives a bare yes or no.
         unscored: Why there is no answer.
-        votes: Of an ensemble, each member's answer, in order; None where a member had none.
+        votes: For an ensemble, each member's answer, in order; None if a member had none.
     """
 
     correct: bool | None
@@ -114,7 +114,7 @@ class VerifyTask:
     Attributes:
         image: RGB, upright.
         caption: The caption's units.
-        reference: What people wrote of the image, which a verifier may read, too; "": nothing.
+        reference: What people wrote about the image, which a verifier may read too; "": nothing.
     """
 
     image: Image
@@ -123,10 +123,10 @@ class VerifyTask:
 
 
 class Decomposer(Protocol):
-    """Takes texts apart.
+    """Decomposes texts.
 
     Attributes:
-        settings: Everything that decides a unit, by name, for the signature.
+        settings: Everything that determines a unit, by name, for the signature.
     """
 
     @property
@@ -141,14 +141,14 @@ class UnitMatcher(Protocol):
     """Finds a caption's units among a reference's.
 
     Attributes:
-        settings: Everything that decides a match, by name.
+        settings: Everything that determines a match, by name.
     """
 
     @property
     def settings(self) -> Mapping[str, str]: ...
 
     def match(self, tasks: Sequence[MatchTask]) -> list[tuple[UnitMatch, ...]]:
-        """For each task one match per unit of its caption, in order."""
+        """For each task, one match per unit of its caption, in order."""
         ...
 
 
@@ -156,12 +156,12 @@ class UnitVerifier(Protocol):
     """Decides whether units are true of their image.
 
     Attributes:
-        settings: Everything that decides a verdict, by name.
+        settings: Everything that determines a verdict, by name.
     """
 
     @property
     def settings(self) -> Mapping[str, str]: ...
 
     def verify(self, tasks: Sequence[VerifyTask]) -> list[tuple[UnitVerdict, ...]]:
-        """For each task one verdict per unit of its caption, in order."""
+        """For each task, one verdict per unit of its caption, in order."""
         ...

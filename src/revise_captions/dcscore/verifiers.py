@@ -1,7 +1,7 @@
-"""Verifiers: a critic that judges each unit as a sentence of its own, and several as one.
+"""Verifiers: a critic that judges each unit as a sentence, and ensembles of verifiers.
 
-A unit stands in the place of the sentence that says it, after the text before that sentence, so
-that "the dog" is the caption's. All units of a caption go to the critic at once: a packing critic
+A unit takes the place of the sentence that says it, after the text before that sentence, so that
+"the dog" is the caption's. All units of a caption go to the critic at once: a packing critic
 computes them as branches of one trunk, the image and the caption.
 
 An ensemble decides by majority, or by the mean of its members' probabilities.
@@ -16,7 +16,7 @@ from revise_captions.critic.protocol import Critic, JudgeRequest, chosen
 from revise_captions.dcscore.units import UnitVerdict, UnitVerifier, VerifyTask
 from revise_captions.records import Verdict
 
-#: Why a sentence that the critic finds nothing to assess in has no verdict.
+#: The reason for a sentence in which the critic finds nothing to assess.
 NO_CLAIM = "makes no claim about the image"
 
 
@@ -25,8 +25,8 @@ class CriticVerifier:
 
     Args:
         critic: Judges.
-        claims_only: Whether a unit without a claim has no verdict. Decomposers leave such units
-            out, or mark them; sentences as they stand are not told apart otherwise.
+        claims_only: Whether a unit without a claim gets no verdict. Decomposers leave such units
+            out, or mark them; whole sentences cannot be distinguished otherwise.
     """
 
     def __init__(self, critic: Critic, *, claims_only: bool = False) -> None:
@@ -39,7 +39,7 @@ class CriticVerifier:
         return {**self.critic.settings, **own}
 
     def verify(self, tasks: Sequence[VerifyTask]) -> list[tuple[UnitVerdict, ...]]:
-        """One verdict per unit; a caption without units is not asked about."""
+        """One verdict per unit; captions without units are not asked about."""
         asked = [_request(task) for task in tasks if task.caption.units]
         whose = chosen(self.critic, [request.image for request in asked])
         answers = zip(self.critic.judge(asked) if asked else [], whose, strict=True)
@@ -79,8 +79,8 @@ class VotingRule(StrEnum):
 class EnsembleVerifier:
     """Asks every member about every unit (2503.07906, section 4.1).
 
-    A member that does not answer has no vote. A tied majority is `unscored`. Under `mean` a bare
-    yes or no counts as a probability of 1 or 0, and a unit is correct at a mean of one half.
+    A member that does not answer has no vote. A tied vote is `unscored`. Under `mean`, a bare yes
+    or no counts as a probability of 1 or 0, and a unit is correct from a mean of one half.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ def _probability(vote: UnitVerdict) -> float:
 
 
 def agreement(verdicts: Sequence[UnitVerdict]) -> float | None:
-    """Share of units on which all members that voted agree; None without two votes anywhere."""
+    """Share of units on which all members that voted agree; None if no unit has two votes."""
     asked = [[v for v in verdict.votes if v is not None] for verdict in verdicts]
     several = [votes for votes in asked if len(votes) > 1]
     return sum(len(set(votes)) == 1 for votes in several) / len(several) if several else None

@@ -1,4 +1,4 @@
-"""What a caption metric is, the metrics by name, and those that need nothing above this package.
+"""What a caption metric is, metrics by name, and those that depend only on this package.
 
 from revise_captions.metrics import MetricInput, load_metric
 

@@ -1,15 +1,15 @@
-"""Metrics that ask a chat model about a text: VQAScore, and judges that are asked for a number.
+"""Metrics that ask a chat model about a text: VQAScore, and judges asked for a number.
 
     vqascore    P(Yes) as the answer to “Does this figure show "…"? Please answer yes or no.”
                 (Lin et al. 2024, section 3): of the answer's first token, over all of its spellings
-    asked       the number that a judge answers with, asked in words of the user's own: a JSON file
+    asked       the number that a judge answers with, with the user's own prompt: a JSON file
                 {"prompt", "system", "answers", "low", "high"}
 
-In `prompt`, `{caption}`, `{context}` and `{references}` (a line each) are filled in; the image
-stands before it. With `answers`, such as [1, 2, 3, 4, 5], the score is their mean under the
-probabilities of the answer's first token, as G-VEval smooths it. Without, the answer is written
-out and its first number is the score, unscored outside of `low` to `high`. FLEUR smooths the two
-decimals of its number by later tokens' probabilities, which engines do not give: its prompt works,
+In `prompt`, `{caption}`, `{context}` and `{references}` (one per line) are filled in; the image
+precedes it. With `answers`, such as [1, 2, 3, 4, 5], the score is their mean under the
+probabilities of the answer's first token, as G-VEval smooths it. Without, the answer is generated
+and its first number is the score, unscored outside `low` to `high`. FLEUR smooths the two decimals
+of its number by later tokens' probabilities, which engines do not give: its prompt works, but
 unsmoothed.
 """
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _WINDOW = 64
 _YES_NO = ("Yes", "No")
-#: Less than this for all answers together: the model does not answer what it is asked.
+#: With less probability on all answers together, the model is not answering the question.
 _LEAST_MASS = 0.01
 _MAX_TOKENS = 256
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -60,7 +60,7 @@ class ScoreQuestion:
     Attributes:
         prompt: The user's turn, with fields in braces.
         system: The system's turn; "" for none.
-        answers: Numbers that the answer's first token may be; () where the answer is written out.
+        answers: Numbers that the answer's first token may be; () if the answer is generated.
         low: The lowest score.
         high: The highest.
     """
@@ -76,7 +76,7 @@ VQA = ScoreQuestion('Does this figure show "{caption}"? Please answer yes or no.
 
 
 class AskedScore:
-    """A chat model that is asked one question about each text. `name`: `vqascore` or `asked`."""
+    """A chat model asked one question about each text. `name`: `vqascore` or `asked`."""
 
     threshold: float | None = None
 
@@ -92,7 +92,7 @@ class AskedScore:
 
     def score(self, items: Sequence[MetricInput]) -> list[MetricScore]:
         found: list[MetricScore] = []
-        for start in range(0, len(items), _WINDOW):  # so many images are held at a time
+        for start in range(0, len(items), _WINDOW):  # limits the images held at a time
             part = items[start : start + _WINDOW]
             sources = {item.image.key: item.image for item in part if item.image is not None}
             images = {key: source.load() for key, source in sources.items()}
@@ -107,11 +107,11 @@ class AskedScore:
     def score_parts(
         self, items: Sequence[MetricInput], spans: Sequence[Sequence[Span]]
     ) -> list[list[MetricScore]]:
-        """Each part asked about alone, without the text around it."""
+        """Asks about each part alone, without the text around it."""
         return scored_alone(self, items, spans)
 
     def prompt(self, item: MetricInput, images: Mapping[str, Image]) -> Prompt:
-        """The question about one text; what comes from outside is data."""
+        """The question about one text; everything from outside is data."""
         assert item.image is not None
         values = {
             "caption": item.text,
@@ -153,7 +153,7 @@ def read_question(path: Path) -> ScoreQuestion:
     """A judge's question, from a JSON file.
 
     Raises:
-        UserError: It cannot be read, or asks about no caption.
+        UserError: It cannot be read, or does not ask about a caption.
     """
     try:
         found: Any = parse_json(path.read_text(encoding="utf-8"))

@@ -1,16 +1,16 @@
 """CHAIR: which COCO objects a caption mentions that its image does not have (Rohrbach et al. 2018).
 
-    CHAIR_i    share of the mentioned objects, of all captions, that are not in their images
+    CHAIR_i    share of the objects mentioned in all captions that are not in their images
     CHAIR_s    share of the captions that mention such an object
-    value      1 − CHAIR_i of the caption; 1 where it mentions no object, as in the released code
+    value      1 − CHAIR_i of the caption; 1 if it mentions no object, as in the released code
 
-An image has the objects of its instances and those that its reference captions mention. As in the
-released code each mention counts, where the paper's formula speaks of sets; two words go before one
-("hot dog"); "baby" or "adult" before an animal and "passenger" before a vehicle are no persons;
-"bow tie" is a tie, "toilet seat" no chair. Words that stand for an object come from the user's copy
-of the authors' `synonyms.txt`; without it only COCO's category names count, so that fewer mentions
-are found. The released code takes any two words of a list of its own, and another library's
-singulars.
+An image's objects are those of its instances and those that its reference captions mention. As in
+the released code, each mention counts, where the paper's formula has sets; two words take
+precedence over one ("hot dog"); "baby" or "adult" before an animal and "passenger" before a vehicle
+are not persons; "bow tie" is a tie, "toilet seat" is not a chair. The words for each object come
+from the user's copy of the authors' `synonyms.txt`; without it only COCO's category names count, so
+fewer mentions are found. The released code accepts any two words from a list of its own, and uses
+another library's singulars.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from revise_captions.records import Span
 
 SYNONYMS = "synonyms.txt"
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
-#: What may be a plural; "training" and "bore" are not, though their lemmas are COCO's objects.
+#: Possible plurals; excludes "training" and "bore", whose lemmas are COCO objects.
 _PLURAL = re.compile(r".*(s|men)|children|mice|geese")
-#: By what COCO files it under: words before an object that are none themselves.
+#: By COCO supercategory: words that do not name an object themselves when before one.
 _BEFORE = {"animal": ("baby", "adult"), "vehicle": ("passenger",)}
-#: Two words that are one object, or, as "home plate", none.
+#: Two words that are one object or, like "home plate", none.
 _PHRASES = {"bow tie": "tie", "toilet seat": "toilet", "home plate": ""}
 
 
@@ -49,7 +49,7 @@ _PHRASES = {"bow tie": "tie", "toilet seat": "toilet", "home plate": ""}
 def _singular(word: str) -> str:
     import simplemma
 
-    if word == "skies":  # simplemma's are skis
+    if word == "skies":  # simplemma would give "ski"
         return "sky"
     return str(simplemma.lemmatize(word, lang="en")) if _PLURAL.fullmatch(word) else word
 
@@ -60,10 +60,10 @@ def _key(words: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ObjectWords:
-    """Which words stand for which object.
+    """Which words mean which object.
 
     Attributes:
-        objects: The object of one or several words, the last in singular; "" for none.
+        objects: The object for one or several words, the last in the singular; "" for none.
         longest: Most words of a key.
     """
 
@@ -71,7 +71,7 @@ class ObjectWords:
     longest: int
 
     def mentioned(self, text: str) -> list[str]:
-        """The objects that a text mentions, in order, each as often as it does."""
+        """The objects that a text mentions, in order and with repetitions."""
         words = _WORD.findall(text.lower())
         found: list[tuple[str, str]] = []
         at = 0
@@ -86,11 +86,11 @@ class ObjectWords:
 
 
 def object_words(synonyms: Iterable[str], categories: Mapping[str, str]) -> ObjectWords:
-    """The words of a list of synonyms, and of COCO's categories.
+    """The words from a list of synonyms, and from COCO's categories.
 
     Args:
-        synonyms: Lines, each an object's name and what else it is called, between commas.
-        categories: COCO's, by name, with what each is filed under.
+        synonyms: Lines, each an object's name and its synonyms, separated by commas.
+        categories: COCO's supercategories, by category name.
     """
     objects: dict[str, str] = {}
     for line in synonyms:
@@ -113,13 +113,13 @@ def object_words(synonyms: Iterable[str], categories: Mapping[str, str]) -> Obje
 
 @dataclass(frozen=True, slots=True)
 class CocoTruth:
-    """What COCO's files say.
+    """The content of COCO's files.
 
     Attributes:
-        words: What stands for an object.
+        words: The words for objects.
         images: Ids by file name.
         objects: Of each image with instances or captions, by id.
-        source: What the words are from.
+        source: Where the words come from.
     """
 
     words: ObjectWords
@@ -128,7 +128,7 @@ class CocoTruth:
     source: str
 
     def of(self, image: object) -> frozenset[str] | None:
-        """The objects of an image; None where COCO's files do not have it."""
+        """The objects of an image; None if COCO's files do not have it."""
         if not isinstance(image, StoredImage):
             return None
         name = Path(image.ref.path or image.ref.url or "").name
@@ -137,7 +137,7 @@ class CocoTruth:
 
 
 def read_truth(folder: Path) -> CocoTruth:
-    """Reads `instances_*.json`, `captions_*.json` and, where it is there, `synonyms.txt`.
+    """Reads `instances_*.json`, `captions_*.json` and, if it exists, `synonyms.txt`.
 
     Raises:
         UserError: There are no such files, or they are not COCO's.

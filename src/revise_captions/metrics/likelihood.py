@@ -7,10 +7,10 @@
                          mean over all of its tokens: best in the paper (`reduce` without `diff`)
     rating-likelihood    log-likelihood of the rating 5 of the description (`good_if_text`)
 
-The templates are those of appendix H.1, as a user's turn; a language model without a chat format,
-such as GPT-2 or OPT, reads them as plain text. As in the authors' code, the first token of all
-counts in the number of tokens, and nothing predicts it. A language model without a vision tower
-scores the text alone: what it reaches owes nothing to the image.
+The templates are those of appendix H.1, as a user turn; a language model without a chat format,
+such as GPT-2 or OPT, reads them as plain text. As in the authors' code, the sequence's first token
+counts toward the number of tokens, although nothing predicts it. A language model without a vision
+tower scores the text alone, so its results owe nothing to the image.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Likelihood:
 
     def score(self, items: Sequence[MetricInput]) -> list[MetricScore]:
         found: list[MetricScore] = []
-        for start in range(0, len(items), _WINDOW):  # so many images are held at a time
+        for start in range(0, len(items), _WINDOW):  # limits the images held at a time
             part = items[start : start + _WINDOW]
             sources = {item.image.key: item.image for item in part if item.image is not None}
             images = {key: own.load() for key, own in sources.items()} if self.sees else {}
@@ -65,7 +65,7 @@ class Likelihood:
         return found
 
     def prompt(self, item: MetricInput, images: Mapping[str, Image]) -> Prompt:
-        """The paper's template, the context left out where there is none."""
+        """The paper's template, without the context if there is none."""
         parts: list[Part] = []
         if item.image is not None and item.image.key in images:
             parts.append(Picture(images[item.image.key]))
@@ -81,7 +81,7 @@ class Likelihood:
         return Prompt(tuple(parts), shared=1 if isinstance(parts[0], Picture) else 0)
 
     def answer(self, item: MetricInput) -> str:
-        """The text that is scored."""
+        """The text to score."""
         if self.name == _RATING:
             return "5"
         context = f"[Context: {item.context}] " if item.context.strip() else ""

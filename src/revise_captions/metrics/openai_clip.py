@@ -1,8 +1,8 @@
-"""CLIP checkpoints in OpenAI's own names, as Long-CLIP's authors release theirs (`longclip-L.pt`).
+"""CLIP checkpoints with OpenAI's weight names, such as the Long-CLIP authors' (`longclip-L.pt`).
 
-Of Long-CLIP's two tables of positions, the first is read up to `KEPT`, where it is CLIP's own, and
+Of Long-CLIP's two tables of positions, the first is used up to `KEPT`, where it is CLIP's own, and
 the second, `positional_embedding_res`, from there on (Zhang et al. 2024, and their released code).
-The file holds no tokenizer: a CLIP's tokenizer and image processor have to lie beside it.
+The file holds no tokenizer: a CLIP's tokenizer and image processor must be beside it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BESIDE = "merges.txt vocab.json tokenizer.json tokenizer_config.json preprocess
 KEPT = 20
 _HEAD = 64  # width of an attention head in all of OpenAI's models
 _SECOND = "positional_embedding_res"
-#: How their names begin, and those of transformers' `CLIPModel`.
+#: Prefixes of their names, and the corresponding ones of transformers' `CLIPModel`.
 _STARTS = {
     "visual.class_embedding": "vision_model.embeddings.class_embedding",
     "visual.positional_embedding": "vision_model.embeddings.position_embedding.weight",
@@ -51,7 +51,7 @@ def load_openai_clip(path: Path) -> tuple[Any, Any, str]:
     """The model as transformers' `CLIPModel`, its processor, and `name@digest` of both.
 
     Raises:
-        UserError: The file is no such checkpoint, or there is no processor beside it.
+        UserError: The file is not such a checkpoint, or there is no processor beside it.
     """
     import transformers
 
@@ -132,7 +132,7 @@ def _sizes(weights: Mapping[str, Any], layers: str, width: int) -> dict[str, int
 
 
 def _renamed(weights: Mapping[str, Any]) -> dict[str, Any]:
-    """The same weights by transformers' names. A name that is not known is kept."""
+    """The same weights under transformers' names. Unknown names are kept."""
     import torch
 
     found: dict[str, Any] = {}

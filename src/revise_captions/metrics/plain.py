@@ -1,6 +1,6 @@
-"""Metrics that need no model that sees: length, chance, cosines, means over sentences.
+"""Metrics that need no vision model: length, chance, cosines, means over sentences.
 
-They are what any other metric has to beat.
+They are the baselines that any other metric has to beat.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Length:
 
 
 class Chance:
-    """A number between 0 and 1 that depends on seed and text alone."""
+    """A number between 0 and 1 that depends only on seed and text."""
 
     name = "random"
     needs: frozenset[Needs] = frozenset()
@@ -65,7 +65,7 @@ class SentenceMean:
 
 
 def _mean(scores: Sequence[MetricScore]) -> MetricScore:
-    """The mean of scores; none where one is missing."""
+    """The mean of scores; none if one is missing."""
     truncated = sum(score.truncated for score in scores)
     reason = next((score.reason for score in scores if score.value is None), "")
     values = [score.value for score in scores if score.value is not None]

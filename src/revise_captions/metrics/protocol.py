@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Needs(StrEnum):
-    """What a metric cannot do without, besides the text."""
+    """What a metric requires besides the text."""
 
     IMAGE = "image"
     CONTEXT = "context"
@@ -28,10 +28,10 @@ class Needs(StrEnum):
 
 
 class ImageSource(Protocol):
-    """An image that is read when a metric asks for it.
+    """An image that is read only when a metric asks for it.
 
     Attributes:
-        key: Two sources with the same key have the same pixels, so that features can be cached.
+        key: Sources with the same key have the same pixels, so that features can be cached.
     """
 
     @property
@@ -70,8 +70,8 @@ class MetricInput:
 
     Attributes:
         text: The caption or description.
-        image: Its image; None where there is none.
-        context: The text that surrounds the image, such as the article's.
+        image: Its image; None if there is none.
+        context: The text around the image, such as an article's.
         references: Other descriptions of the same image, by people.
     """
 
@@ -81,7 +81,7 @@ class MetricInput:
     references: tuple[str, ...] = ()
 
     def lacks(self, needs: frozenset[Needs]) -> str:
-        """Why it cannot be scored by a metric with these needs; "" if it can."""
+        """Why a metric with these needs cannot score it; "" if it can."""
         if not self.text.strip():
             return "the text is empty"
         if Needs.IMAGE in needs and self.image is None:
@@ -95,12 +95,12 @@ class MetricInput:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSpan:
-    """A span of a text that a metric has an opinion of.
+    """A span of a text that a metric judges.
 
     Attributes:
         span: Place in the text, `[start, end)` in code points.
-        score: Higher: more certainly wrong; None where there is only the mark.
-        marked: Whether the metric says that it is wrong; else it only has a score.
+        score: Higher means more certainly wrong; None if there is only the mark.
+        marked: Whether the metric says that it is wrong; otherwise it only has a score.
     """
 
     span: Span
@@ -110,17 +110,17 @@ class ScoredSpan:
 
 @dataclass(frozen=True, slots=True)
 class MetricScore:
-    """What a metric says of one text.
+    """A metric's result for one text.
 
     Attributes:
         value: Higher is better; None exactly where `reason` says why.
         reason: Why it could not judge.
-        truncated: So many tokens of text or context were beyond the model's limit and not read.
-        aspects: Its scores by one criterion, such as `mistakes`; higher is better.
-        spans: Parts of the text, as far as it looks at them singly; None: it does not.
-        omissions: The same of the first reference.
-        counts: Shares that are pooled over texts, such as CHAIR_i: this text's part of what is
-            counted, and of what it is counted among.
+        truncated: How many tokens of text or context exceeded the model's limit and were not read.
+        aspects: Scores by single criteria, such as `mistakes`; higher is better.
+        spans: Parts of the text that it judges individually; None if it does not.
+        omissions: The same for the first reference.
+        counts: For shares that are pooled over texts, such as CHAIR_i: this text's contribution to
+            the numerator and to the denominator.
     """
 
     value: float | None
@@ -137,8 +137,8 @@ class Metric(Protocol):
 
     Attributes:
         name: What tables call it.
-        settings: Everything that decides a score, by name: model, digest, versions, prompt.
-        needs: What a text without which it is not given to `score`.
+        settings: Everything that determines a score, by name: model, digest, versions, prompt.
+        needs: What a text must have to be given to `score`.
     """
 
     @property
@@ -154,7 +154,7 @@ class Metric(Protocol):
         """Scores texts, one result for each, in order.
 
         Args:
-            items: Texts that have all that the metric needs. An image can still turn out to be
+            items: Texts that have all that the metric needs. An image may still prove
                 unreadable: `load` then raises BadRecord, and `scored` makes that item unscored.
         """
         ...
@@ -165,7 +165,7 @@ class ScoresParts(Metric, Protocol):
     """A metric that also scores parts of a text, such as the sentences that people labeled.
 
     Attributes:
-        threshold: A part that scores below it is wrong; None where there is no such score.
+        threshold: A part that scores below it is wrong; None if there is no such score.
     """
 
     @property
@@ -174,13 +174,13 @@ class ScoresParts(Metric, Protocol):
     def score_parts(
         self, items: Sequence[MetricInput], spans: Sequence[Sequence[Span]]
     ) -> list[list[MetricScore]]:
-        """Scores parts of texts as they are; nothing is split or left out.
+        """Scores parts of texts as given; nothing is split or left out.
 
         Args:
             items: As for `score`.
-            spans: Of each text, the parts in order; they need not cover it.
+            spans: The parts of each text, in order; they need not cover it.
 
         Returns:
-            For each text one result for each part.
+            For each text, one result per part.
         """
         ...

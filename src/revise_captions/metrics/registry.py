@@ -1,8 +1,8 @@
 """Metrics by name, ours and those of other installed packages: `registry.METRICS`.
 
 An entry names a function: `load(argument, options)` returns a `Metric`; its docstring's first line
-is what lists say of it. The argument is what stands after `=` in `exclamations=ARGUMENT`, usually a
-model.
+is its description in lists. The argument is the text after `=` in `exclamations=ARGUMENT`, usually
+a model.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class MetricOptions:
     """How a metric's models run.
 
     Attributes:
-        placement: What computes them.
-        critic_profile: Of the critic that a metric asks.
+        placement: Where and how they run.
+        critic_profile: For the critic that a metric asks.
     """
 
     placement: Placement = HERE
@@ -48,7 +48,7 @@ def load_metric(given: str, options: MetricOptions | None = None) -> Metric:
 
 
 def expect_critic(given: Sequence[str], profile: Path | None) -> None:
-    """Raises `UserError` for a critic's profile where no metric of `given` asks a critic."""
+    """Raises `UserError` for a critic's profile if no metric of `given` asks a critic."""
     if profile is not None and not any(name.partition("=")[0].endswith("critic") for name in given):
         raise UserError(
             "--critic-profile has no use: no metric here asks a critic",
@@ -57,7 +57,7 @@ def expect_critic(given: Sequence[str], profile: Path | None) -> None:
 
 
 def metric_label(given: str) -> str:
-    """What tables call `NAME` or `NAME=ARGUMENT`: of a folder, its last part."""
+    """The name in tables of `NAME` or `NAME=ARGUMENT`; for a folder, its last part."""
     name, _, argument = given.partition("=")
     return f"{name}={Path(argument).name or argument}" if argument else name
 
@@ -85,12 +85,12 @@ def scored(metric: Metric, items: Sequence[MetricInput]) -> list[MetricScore]:
 def scored_parts(
     metric: ScoresParts, items: Sequence[MetricInput], spans: Sequence[Sequence[Span]]
 ) -> list[list[MetricScore]]:
-    """Scores of parts of all items; an item that cannot be scored has none for each of its parts.
+    """Scores of parts of all items; an item that cannot be scored has none for any of its parts.
 
     Args:
         metric: A metric that scores parts.
         items: The texts.
-        spans: Of each text, its parts in order.
+        spans: The parts of each text, in order.
 
     Raises:
         UserError: The metric does not keep its protocol.
@@ -112,7 +112,7 @@ def scored_parts(
 def scored_alone(
     metric: Metric, items: Sequence[MetricInput], spans: Sequence[Sequence[Span]]
 ) -> list[list[MetricScore]]:
-    """Scores of parts as texts of their own: `ScoresParts` for a metric without another way."""
+    """Scores parts as separate texts: `ScoresParts` for a metric that cannot do it better."""
     texts = [
         [replace(item, text=span.of(item.text)) for span in own]
         for item, own in zip(items, spans, strict=True)

@@ -5,8 +5,8 @@
     blip2                  the highest d·i over BLIP-2's query tokens (Li et al. 2023)
     contextual-clipscore   d·c + d·n(i − c) (ContextRef, section 3.2), for any of these towers
 
-d, i, c: features of description, image and context, of length one; n makes a vector's length one.
-Without n the context would cancel: d·c + d·(i − c) = d·i.
+d, i, c: unit-length features of description, image and context; n normalizes a vector to length 1.
+Without n the context would cancel out: d·c + d·(i − c) = d·i.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Similarity:
-    """Cosine of image and description (`clipscore`, `blip2`), or the same given the context."""
+    """Cosine of image and description (`clipscore`, `blip2`), or the same in context."""
 
     threshold: float | None = None
 
@@ -46,7 +46,7 @@ class Similarity:
     def score_parts(
         self, items: Sequence[MetricInput], spans: Sequence[Sequence[Span]]
     ) -> list[list[MetricScore]]:
-        """Each part as a text of its own."""
+        """Scores each part as a separate text."""
         return scored_alone(self, items, spans)
 
     def texts_of(self, item: MetricInput) -> list[str]:
@@ -71,7 +71,7 @@ def similarity(
     """The formulas at the top of this module.
 
     Args:
-        descriptions: (n, dimensions), of length one, like the others.
+        descriptions: (n, dimensions), of unit length, like the others.
         images: (n, vectors of an image, dimensions).
         contexts: (n, dimensions), if they count.
 

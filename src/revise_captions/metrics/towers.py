@@ -1,7 +1,7 @@
-"""Image and text towers of one embedding space: CLIP, SigLIP and others of their kind, BLIP-2.
+"""Image and text towers with a shared embedding space: CLIP, SigLIP and similar models, BLIP-2.
 
-Features have length one. They are computed once for each distinct image and text. BLIP-2's image
-has several features, one for each of its query tokens; a similarity is the highest over them.
+Features have unit length. They are computed once for each distinct image and text. A BLIP-2 image
+has several features, one for each query token; a similarity is the highest over them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Towers:
 
     Attributes:
         kind: `clip`, `siglip`, `blip-2`, …, as in the model's configuration.
-        settings: What decides the features.
+        settings: What determines the features.
     """
 
     def __init__(self, model: Any, processor: Any, settings: Mapping[str, str], size: int) -> None:
@@ -46,8 +46,8 @@ class Towers:
         self._images: dict[str, torch.Tensor] = {}
 
     def left_out(self, text: str) -> int:
-        """Number of the text's tokens that are beyond the tower's positions and not read."""
-        if len(text) < self.limit - 2:  # a token has one character or more
+        """Number of the text's tokens that exceed the tower's positions and are not read."""
+        if len(text) < self.limit - 2:  # a token has at least one character
             return 0
         ids = self.processor.tokenizer(encodable(text), truncation=False)["input_ids"]
         return max(0, len(ids) - self.limit)
@@ -83,7 +83,7 @@ class Towers:
         return torch.stack([self._images[image.key] for image in images])
 
     def text_features(self, texts: Sequence[str]) -> torch.Tensor:
-        """What `texts` caches, with gradients where they are on."""
+        """What `texts` caches, with gradients if they are enabled."""
         import torch
 
         padding = "max_length" if self.kind in _PADDED else True
@@ -99,7 +99,7 @@ class Towers:
         return torch.nn.functional.normalize(_vectors(features(self.model, **inputs)), dim=-1)
 
     def image_features(self, images: Sequence[Any]) -> torch.Tensor:
-        """What `images` caches, with gradients where they are on."""
+        """What `images` caches, with gradients if they are enabled."""
         import torch
 
         pixels = self.processor.image_processor(list(images), return_tensors="pt")
@@ -110,12 +110,12 @@ class Towers:
 
 
 def _vectors(found: Any) -> Any:
-    """Features as float32; transformers gives a tensor, or an output that holds them."""
+    """Features as float32; transformers returns a tensor, or an output that contains them."""
     return (found if hasattr(found, "float") else found.pooler_output).float()
 
 
 def _blip2_text(model: Any, *, input_ids: Any, attention_mask: Any) -> Any:
-    """As in `Blip2ForImageTextRetrieval.forward`, which computes both sides only together."""
+    """As in `Blip2ForImageTextRetrieval.forward`, which can only compute both sides together."""
     states = model.qformer(
         query_embeds=model.embeddings(input_ids=input_ids),
         query_length=0,
@@ -145,7 +145,7 @@ def _make_room(cache: dict[str, Any]) -> None:
 
 
 def text_limit(model: Any, processor: Any) -> int:
-    """Most tokens that the text tower reads: the fewer of its positions and the tokenizer's."""
+    """Most tokens that the text tower reads: the smaller of its and the tokenizer's limits."""
     config = model.config
     text = config.qformer_config if config.model_type == "blip-2" else config.text_config
     positions = int(getattr(text, "max_position_embeddings", 0) or 1 << 20)
@@ -161,7 +161,7 @@ def load_towers(name: str, *, device: str = "auto", batch_size: int = 16) -> Tow
         batch_size: Images or texts in one forward pass.
 
     Raises:
-        UserError: It cannot be loaded, or has no towers of one embedding space.
+        UserError: It cannot be loaded, or has no towers with a shared embedding space.
     """
     import transformers
 

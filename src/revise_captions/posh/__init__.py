@@ -1,4 +1,4 @@
-"""POSH: a detailed description scored by the scene graphs of it and of its reference.
+"""POSH: scores a detailed description by its scene graph and its reference's.
 
     from revise_captions import posh
 
@@ -11,7 +11,7 @@ Many pairs, or another judge:
     for scored in posh.score_captions([pair], judge):
         print(scored.mistakes.score, scored.omissions.score, scored.overall)
 
-Follow a caption to its score in `posh/scoring.py`. (PoSh, Ananthram et al. 2025.)
+`posh/scoring.py` follows a caption to its score. (PoSh, Ananthram et al. 2025.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Scores of many pairs: means with intervals, from stored statistics.
 
-A pair's row holds what its score was made of (`PairStatistics`): sums and counts, so that a corpus
-score needs no judge again. It is the mean over pairs, as POSH's tables average; pairs without a
+A pair's row holds its score's sufficient statistics (`PairStatistics`), sums and counts, so that a
+corpus score needs no judge again. It is the mean over pairs, as in POSH's tables; pairs without a
 score are left out and counted. Intervals are over groups (images): all pairs of one image are
 resampled together.
 """
@@ -22,7 +22,7 @@ CRITERIA = ("mistakes", "omissions", "overall")
 
 @dataclass(frozen=True, slots=True)
 class PairStatistics:
-    """One pair's sufficient statistics. `group` names what is resampled: the image."""
+    """One pair's sufficient statistics. `group` names the unit that is resampled: the image."""
 
     group: str
     mistakes: Side
@@ -34,7 +34,7 @@ class PairStatistics:
         return self.mistakes.score if criterion == "mistakes" else self.omissions.score
 
     def as_json(self) -> dict[str, object]:
-        """What `row_of_json` reads back."""
+        """The form that `row_of_json` reads back."""
         sides = {
             name: {"total": round(s.total, 6), "scored": s.scored, "unscored": s.unscored}
             for name, s in (("mistakes", self.mistakes), ("omissions", self.omissions))

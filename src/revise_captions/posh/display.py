@@ -2,7 +2,7 @@
 
 Every character gets the lowest grade of the components over it: below `PRESENT` it is shown as
 wrong (a mistake in the generation, an omission in the reference), up to `WEAK` as weak. Texts are
-untrusted: they are escaped, and invisible characters are written out.
+untrusted: they are escaped, and invisible characters are spelled out.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def texts(score: Score) -> Iterator[tuple[str, Graded]]:
 
 
 def view_of(name: str, score: Score) -> dict[str, Any]:
-    """What the page shows of a pair, ready for JSON."""
+    """What the page shows for a pair, ready for JSON."""
     return {
         "name": name,
         "overall": score.overall,

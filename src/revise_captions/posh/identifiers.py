@@ -1,10 +1,10 @@
-"""What to call an object so that the question is about it and no other (POSH, A.1.3).
+"""Identifiers that make a question be about one object and no other (POSH, A.1.3).
 
-Two objects collide where their class names are the same. One that collides with none is called by
-its class, and by what else the text calls it ("musician"). One that does is called by a quality
-that only it has among them ("tall man"), or else by a relation that only it has ("man on horse").
-A part of an object already found is called by it ("face of the tall man"). Where nothing tells
-two apart, they are called by all their qualities, and the question can only be about either.
+Two objects collide if they have the same class name. One that collides with none is called by its
+class, and by its other names in the text ("musician"). One that does is called by an attribute that
+only it has among them ("tall man"), or else by a relation that only it has ("man on horse"). A part
+of an object already found is called by that object ("face of the tall man"). Objects that nothing
+distinguishes are called by all their attributes, and the question may then be about either.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from revise_captions.graphs.words import listed
 
 
 class By(StrEnum):
-    """What an identifier is made from, and so how it is rewritten."""
+    """What an identifier is made from, which determines how it is rewritten."""
 
     NAME = "name"
     ATTRIBUTE = "attribute"
@@ -33,9 +33,9 @@ class Identifier:
 
 
 def candidates(graph: Graph, index: int, owner: str = "") -> list[Identifier]:
-    """Identifiers for an object, the simplest first; `owner` is that of the object it is part of.
+    """Identifiers for an object, simplest first; `owner`: identifier of the object it is part of.
 
-    Never empty, without repetition.
+    Never empty, without repetitions.
     """
     found = list(_candidates(graph, index, owner))
     if not found:
@@ -74,7 +74,7 @@ def _candidates(graph: Graph, index: int, owner: str) -> Iterator[Identifier]:
 
 
 def surfaces(graph: Graph, index: int) -> Iterator[Identifier]:
-    """Other names in the text for the same object, unless another object is called so."""
+    """Other names in the text for the same object, unless another object also has them."""
     names = {item.name for item in graph.objects}
     for span in graph.objects[index].mentions:
         name = span.of(graph.text).lower()
@@ -94,7 +94,7 @@ def phrase(graph: Graph, edge: Relation) -> str:
 
 
 def _seen_from(graph: Graph, index: int, edge: Relation) -> tuple[bool, str, str]:
-    """A relation as one of its objects has it."""
+    """A relation from the point of view of one of its objects."""
     first = edge.subject == index
     other = graph.objects[edge.target if first else edge.subject]
     return first, edge.name, other.name

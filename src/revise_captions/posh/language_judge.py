@@ -1,17 +1,17 @@
 """A language model as the judge: questions in three passes, answers from 1 to 5 (POSH, section 3).
 
 1. objects that are part of no other: every candidate identifier is asked about;
-2. their parts, called by the owner's identifier where the owner was found;
-3. attributes and relations of the objects found, called by the simplest identifier that was.
+2. their parts, called by the owner's identifier if the owner was found;
+3. attributes and relations of the objects found, called by the simplest identifier found.
 
-An object's score is its best identifier's, so that the one that the other text happens to use
-decides. What is said of an object that is absent scores 1 unasked. The score is the mean of 1 to 5
-weighted by the probabilities of these five tokens (Liu et al. 2023); where an engine gives no
-probabilities, the written answer is taken, and only "1" to "5" is one: "10" is not "1". If the five
-have less than half of the probability together, the component is unscored.
+An object's score is that of its best identifier, so that the one that the other text happens to use
+counts. Claims about an absent object score 1 without being asked. The score is the mean of 1 to 5
+weighted by the probabilities of these five tokens (Liu et al. 2023); if an engine gives no
+probabilities, the generated answer is used, and only "1" to "5" count: "10" is not "1". If the five
+together have less than half of the probability, the component is unscored.
 
-Questions go to the engine a pass at a time over all texts, each pair's in a row: its descriptions
-are the common beginning of all its prompts, and a prefix cache computes them once.
+Questions go to the engine one pass at a time over all texts, with each pair's in sequence: its
+descriptions are the common beginning of all its prompts, and a prefix cache computes them once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from revise_captions.records import Unscored
 
 logger = logging.getLogger(__name__)
 
-#: Less probability than this on 1 to 5 together is no answer.
+#: With less total probability on 1 to 5, there is no answer.
 LEAST_MASS = 0.5
 _REWRITTEN = 32  # tokens
 _DIGIT = re.compile(r"\s*([1-5])\s*\Z")
@@ -43,13 +43,13 @@ _NO_OBJECT = "the judge could not say whether its object is there"
 
 
 def parse_answer(text: str) -> float | None:
-    """1 to 5 if the answer is exactly that, white space aside."""
+    """1 to 5 if the answer is exactly that, ignoring white space."""
     found = _DIGIT.match(text)
     return float(found.group(1)) if found else None
 
 
 def expected(answer: AnswerScores) -> float | None:
-    """The mean of 1 to 5 under the answer's probabilities; None where most of it is elsewhere."""
+    """The mean of 1 to 5 under the answer's probabilities; None if most of these are elsewhere."""
     if answer.answer_mass < LEAST_MASS:
         return None
     weights = [math.exp(logprob) for logprob in answer.logprobs]
@@ -68,12 +68,12 @@ class PaperQuestions:
     def candidates(
         self, graph: Graph, index: int, names: Mapping[int, str], absent: Sequence[int]
     ) -> list[Identifier]:
-        """Identifiers of an object, by that of its whole, if this was found."""
+        """Identifiers of an object, using that of its whole if that was found."""
         owner = graph.objects[index].part_of
         return candidates(graph, index, "" if owner is None else names.get(owner, ""))
 
     def level(self, graph: Graph, index: int) -> int:
-        """How many wholes an object is a part of, one in another."""
+        """How many nested wholes an object is a part of."""
         level, seen = 0, {index}
         while (owner := graph.objects[index].part_of) is not None and owner not in seen:
             level, index = level + 1, owner
@@ -90,7 +90,7 @@ PAPER = PaperQuestions()
 
 @dataclass(slots=True)
 class _Sheet:
-    """One task in work: what its objects are called and how they were graded so far."""
+    """A task in progress: its objects' names and grades so far."""
 
     task: GradingTask
     target: str
@@ -121,12 +121,12 @@ class LanguageJudge:
     """Grades by questions to a language model (POSH, section 3).
 
     Args:
-        engine: Computes the model.
-        rewriting: Whether the model makes identifiers fluent before it is asked about them.
-        unreadable_is_absent: Score an unreadable answer 1, as the authors' published code does,
-            instead of leaving the component unscored.
-        batch: Tasks whose questions are asked together.
-        questions: What is asked, and by which identifiers; None: as in the paper.
+        engine: Runs the model.
+        rewriting: Whether the model makes identifiers fluent before being asked about them.
+        unreadable_is_absent: Whether to score an unreadable answer 1, as the authors' published
+            code does, instead of leaving the component unscored.
+        batch: How many tasks' questions are asked together.
+        questions: What is asked, and with which identifiers; None: as in the paper.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class LanguageJudge:
         return {f"judge-{k}": v for k, v in self.engine.settings.items()} | own
 
     def grade(self, tasks: Sequence[GradingTask]) -> list[tuple[Grade, ...]]:
-        """Three passes for each batch of tasks; several targets are one description, in order."""
+        """Three passes per batch of tasks; several targets are joined into one description."""
         found: list[tuple[Grade, ...]] = []
         for start in range(0, len(tasks), self.batch):
             found += self._grade(tasks[start : start + self.batch])
@@ -203,7 +203,7 @@ class LanguageJudge:
         return self.questions.entity(sheet.target, text, name, precision=sheet.task.precision)
 
     def _claims(self, sheets: Sequence[_Sheet]) -> None:
-        """Asks about attributes and relations of what was found; settles the others unasked."""
+        """Asks about attributes and relations of objects found; settles the others unasked."""
         asked: list[_Asked] = []
         for sheet in sheets:
             source, precision = sheet.task.source, sheet.task.precision
@@ -242,7 +242,7 @@ class LanguageJudge:
         return True
 
     def _rewrite(self, identifiers: Iterable[Identifier]) -> None:
-        """Fluent forms by the model; a bare name needs none, and an odd answer leaves it."""
+        """Has the model make identifiers fluent, except bare names; ignores odd answers."""
         if not self.rewriting:
             return
         new = [
@@ -299,7 +299,7 @@ class LanguageJudge:
 
 
 def _phrase(answer: Completion | Failed) -> str:
-    """A rewritten identifier: one complete, short line, without its quotes; else ""."""
+    """A rewritten identifier: one complete, short line, without quotes; else ""."""
     if isinstance(answer, Failed) or not answer.complete:
         return ""
     text = answer.text.strip().strip("“”\"'.").strip()

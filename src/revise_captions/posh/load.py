@@ -26,12 +26,12 @@ def load_judge(
 
     Args:
         name: `offline`, a model, or a server's MODEL@URL.
-        placement: What computes it.
+        placement: Where and how it runs.
         encoder: Sentence encoder of the offline judge; "" for the bundled one.
         rewriting: Whether a model may reword how its questions name objects.
         unreadable_is_absent: Whether an answer that cannot be parsed counts as 1.
-        prompts: The user's copy of the authors' prompts; with it a model is asked, and its answers
-            are read, as by their code.
+        prompts: The user's copy of the authors' prompts; with it, a model is asked, and its
+            answers are read, as in the authors' code.
 
     Raises:
         UserError: It cannot be loaded.
@@ -60,7 +60,7 @@ def load_judge(
 
 
 def load_coreference(name: str, device: str = "auto") -> Coreference | None:
-    """None for `rules` alone. Raises UserError if the resolver cannot be loaded."""
+    """The resolver; None for `rules` alone. Raises UserError if it cannot be loaded."""
     if name == "rules":
         return None
     from revise_captions.graphs.maverick import HUB_ID, Maverick

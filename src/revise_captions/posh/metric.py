@@ -15,9 +15,9 @@ from revise_captions.posh.scoring import Graded, Pair, score_captions, signature
 from revise_captions.records import Span
 from revise_captions.signature import settings_of
 
-#: What stands after `posh=`, besides the judge.
+#: The options after `posh=`, besides the judge.
 OPTIONS = ("parser", "coreference", "prompts")
-#: A span and the grade of what stands there, 1 to 5; None: it was not graded.
+#: A span and its grade, 1 to 5; None if it was not graded.
 Place = tuple[Span, float | None]
 
 
@@ -58,7 +58,7 @@ class PoshMetric:
 def metric_score(
     criteria: Mapping[str, float | None], said: Iterable[Place], missed: Iterable[Place]
 ) -> MetricScore:
-    """What POSH says of a text.
+    """POSH's result for a text.
 
     Args:
         criteria: The scores for `mistakes`, `omissions`, `overall`.
@@ -76,7 +76,7 @@ def metric_score(
 
 
 def _marks(places: Iterable[Place]) -> tuple[ScoredSpan, ...]:
-    """Spans whose score is how far the grade is from the best; marked: what is not present."""
+    """Spans scored by how far the grade is below the best; those not present are marked."""
     return tuple(
         ScoredSpan(span, MOST - grade, marked=grade < PRESENT)
         for span, grade in places
@@ -123,6 +123,6 @@ def load_posh(
     Raises:
         UserError: Something cannot be loaded.
     """
-    load_pipeline(parser)  # what is missing is said before a judge is loaded
+    load_pipeline(parser)  # reports what is missing before a judge is loaded
     found = load_judge(judge, options.placement, prompts=Path(prompts) if prompts else None)
     return PoshMetric(found, parser, load_coreference(coreference, options.placement.device))

@@ -74,6 +74,6 @@ class PoshOptions:
 
     @property
     def file(self) -> ScoreOptions:
-        """What every metric's command takes."""
+        """The options of every metric's command."""
         inputs = InputOptions(self.source, caption_field=self.caption_field, limit=self.limit)
         return ScoreOptions(inputs, str(self.out), self.html, self.show, self.resume, self.force)

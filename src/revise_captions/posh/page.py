@@ -18,7 +18,7 @@ from revise_captions.stats.means import Mean
 from revise_captions.text.marked import as_html
 
 _TEMPLATES = Path(__file__).parent / "templates"
-#: Bins of the overall score, and the pairs of each that are shown: the worst of it.
+#: Bins of the overall score, and how many of each bin's worst pairs are shown.
 BINS, SHOWN = 10, 30
 _MEANING = {
     "mistakes": "1: everything in the generation is in the reference",
@@ -47,12 +47,12 @@ class ScoreBin:
             heapq.heappushpop(self.kept, ranked)
 
     def pairs(self) -> list[Mapping[str, Any]]:
-        """Those that are kept, worst first, their texts marked."""
+        """The pairs kept, worst first, with their texts marked."""
         return [_marked_up(view) for *_, view in sorted(self.kept, reverse=True)]
 
 
 class PoshPage:
-    """The page of a file's pairs: their means, and some pairs of each score.
+    """The page for a file's pairs: their means, and some pairs of each score.
 
     Args:
         title: What was scored.
@@ -67,7 +67,7 @@ class PoshPage:
         self.reasons: Counter[str] = Counter()
 
     def add(self, view: Mapping[str, Any]) -> None:
-        """Takes what `view_of` made of a pair."""
+        """Adds a pair, as returned by `view_of`."""
         overall = view["overall"]
         where = self.unscored if overall is None else self.bins[min(int(BINS * overall), BINS - 1)]
         where.add(view)
@@ -103,7 +103,7 @@ def _share(found: Mean) -> dict[str, Any]:
 
 
 def _bar(place: int, found: ScoreBin, top: int) -> dict[str, Any]:
-    """A bar in a plot of 480 × 140; heights by the square root, so that few are seen by many."""
+    """A bar in a plot of 480 × 140; square-root heights keep small counts visible beside large."""
     height = 140 * (found.count / top) ** 0.5
     x, y = 480 / BINS * place + 1, 140 - height
     shown = {"x": round(x, 1), "y": round(y, 1), "width": 480 / BINS - 2}

@@ -1,7 +1,7 @@
-"""POSH's prompts, word for word (A.1.4). Texts and identifiers are data, never instructions.
+"""POSH's prompts, verbatim (A.1.4). Texts and identifiers are data, never instructions.
 
 The paper prints one template for both directions: "(from DESCRIPTION2)" and "DESCRIPTION(1)" are
-written out where the question is about precision, and "the DESCRIPTION" where it is not.
+used if the question is about precision, and "the DESCRIPTION" if it is not.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _WHERE = "the DESCRIPTION"
 
 
 def attribute(target: str, source: str, identifier: str, value: str, *, precision: bool) -> Prompt:
-    """Is an object described so?"""
+    """Is an object described this way?"""
     origin, where = ("” (from DESCRIPTION2)", "DESCRIPTION1") if precision else ("”", _WHERE)
     question: list[Part] = [
         Template("Q: Is “"),
@@ -66,7 +66,7 @@ def attribute(target: str, source: str, identifier: str, value: str, *, precisio
 def relation(
     target: str, source: str, identifiers: tuple[str, str], name: str, *, precision: bool
 ) -> Prompt:
-    """Is the relation between two objects described so?"""
+    """Is the relation between two objects described this way?"""
     origin, where = ("” (in DESCRIPTION2)", "DESCRIPTION1") if precision else ("”", _WHERE)
     question: list[Part] = [
         Template("Q: Is the relation between “"),

@@ -1,21 +1,21 @@
 """POSH's questions as the authors' code asks them, with prompts from the user's copy of that code.
 
-The prompts are `precision.json` and `recall.json` in the code's `posh/scorers/prompts`; nothing of
-them is shipped. Beside the words, the code differs from the paper's pseudocode (A.1.3):
+The prompts are `precision.json` and `recall.json` in the code's `posh/scorers/prompts`; none of
+them are shipped. Besides the wording, the code differs from the paper's pseudocode (A.1.3):
 
-* an object is also called by each quality that none of its rivals has where it has no rivals, and
-  by the other names that the text has for it where it has some;
-* a part is what another object has, holds or wears, too; the parts of parts are asked about
+* an object without rivals is also called by each of its attributes, and one with rivals also by
+  the text's other names for it;
+* a part is also what another object has, holds or wears; the parts of parts are asked about
   together with the parts;
-* of an object's identifiers the first with the highest rounded score counts, and is its name in
-  questions about it;
-* where nothing else tells objects apart, one is called by a relation, and by the identifier of the
+* of an object's identifiers, the first with the highest rounded score counts, and names the object
+  in further questions;
+* if nothing else distinguishes objects, one is called by a relation, with the identifier of the
   object at its other end;
-* "our left" and "our right" are no objects that are asked about or scored; what is said of a knight
-  "to our left" is a relation ("to") between the two.
+* "our left" and "our right" are not objects to ask about or score; a knight's being "to our left"
+  is a relation ("to") between the two.
 
-What differs still: the code reads the five answers out of the 20 likeliest tokens, counting "10" as
-1, where ours are the tokens 1 to 5. Relations to "us" are asked there ("faces us") and not here.
+What still differs: the code reads the five answers out of the 20 likeliest tokens, counting "10" as
+1, where ours are the tokens 1 to 5. It also asks about relations to "us" ("faces us"); we do not.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ReleasedQuestions:
 
     @classmethod
     def read(cls, folder: Path) -> ReleasedQuestions:
-        """Reads the user's copy. Raises `UserError` where the files are not the authors'."""
+        """Reads the user's copy. Raises `UserError` if the files are not the authors'."""
         found = []
         for name in FILES:
             path = folder / name
@@ -85,7 +85,7 @@ class ReleasedQuestions:
     def attribute(
         self, target: str, source: str, identifier: str, value: str, *, precision: bool
     ) -> Prompt:
-        """Is an object described so? "To our left" is a relation to our left."""
+        """Is an object described this way? "To our left" is a relation to our left."""
         if side := _beside_us(value):
             ends = (identifier, side)
             name = value.removesuffix(side).rstrip()
@@ -96,7 +96,7 @@ class ReleasedQuestions:
     def relation(
         self, target: str, source: str, identifiers: tuple[str, str], name: str, *, precision: bool
     ) -> Prompt:
-        """Is the relation between two objects described so?"""
+        """Is the relation between two objects described this way?"""
         first, second = identifiers
         values = {"entity1_identifier": first, "entity2_identifier": second, "relation": name}
         return self._asked("relation", target, source, precision, values)
@@ -155,12 +155,12 @@ class ReleasedQuestions:
 
 
 def _beside_us(value: str) -> str:
-    """ "Our left" of "standing to our left"; "" where a quality speaks of no side of ours."""
+    """ "Our left" for "standing to our left"; "" if an attribute names no side of ours."""
     return next((side for side in ("our left", "our right") if value.endswith(f" {side}")), "")
 
 
 def _wholes(graph: Graph, index: int) -> set[int]:
-    """The objects that an object is a part of, or that have it."""
+    """The objects that an object is part of, or that have it."""
     part_of = graph.objects[index].part_of
     having = {
         edge.subject
@@ -173,7 +173,7 @@ def _wholes(graph: Graph, index: int) -> set[int]:
 def _told(
     graph: Graph, index: int, form: str, others: Sequence[int]
 ) -> Iterator[tuple[int, Identifier]]:
-    """By name where it is the only one, by qualities and other names that no rival has."""
+    """Identifiers by name if it is unique, and by attributes and other names that no rival has."""
     name = graph.objects[index].name
     if not others:
         yield 0, Identifier(form.format(name), By.NAME)
@@ -195,7 +195,7 @@ def _by_relation(
     names: Names,
     absent: Sequence[int],
 ) -> Iterator[tuple[int, Identifier]]:
-    """By relations that no rival has, first those of which it is the subject."""
+    """Identifiers by relations that no rival has, those with it as the subject first."""
     told = {(e.name, e.target) for i in others for e in graph.relations_of(i) if e.subject == i}
     heard = {(e.name, e.subject) for i in others for e in graph.relations_of(i) if e.target == i}
     name = graph.objects[index].name

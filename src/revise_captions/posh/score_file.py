@@ -1,4 +1,4 @@
-"""`captions posh`: what POSH brings to a run over a file."""
+"""`captions posh`: POSH's part in a run over a file."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ def run(job: PoshOptions, judge: Judge | None = None) -> OutputCounts | None:
     """Scores the file and prints the means; see `score_file`.
 
     Returns:
-        How many rows were written; None where `--resume` found all of them in OUT.
+        How many rows were written; None if `--resume` found all of them in OUT.
     """
 
     def load() -> PoshFile:
-        load_pipeline(job.parser)  # what is missing is said before a judge is loaded
+        load_pipeline(job.parser)  # reports what is missing before a judge is loaded
         found = judge or load_judge(
             job.judge,
             job.placement,
@@ -127,7 +127,7 @@ def run(job: PoshOptions, judge: Judge | None = None) -> OutputCounts | None:
 
 
 def summary(rows: Sequence[PairStatistics]) -> Iterator[str]:
-    """The means with their intervals, and what is in none of them."""
+    """The means with their intervals, and what they leave out."""
     for criterion in CRITERIA:
         yield mean(rows, criterion).line(criterion, "pairs")
     sides = [side for row in rows for side in (row.mistakes, row.omissions)]
@@ -142,10 +142,10 @@ def is_scored_pair(row: Mapping[str, Any]) -> bool:
 
 
 def read_line(row: Mapping[str, Any]) -> MetricScore:
-    """A line of OUT as what a metric says of the text; its marks of the first reference.
+    """A line of OUT as a metric's result for the text, with omissions of the first reference.
 
     Raises:
-        LookupError, TypeError, ValueError: It is no such line.
+        LookupError, TypeError, ValueError: It is not such a line.
     """
     return metric_score(
         {name: row[name] for name in CRITERIA},

@@ -1,18 +1,18 @@
 """From a caption to its score: the whole path, each step of which has its own module.
 
     graph        what the caption says is there            graphs.parse
-    components   objects, attributes, relations of it      graphs.grading.components
+    components   its objects, attributes, relations        graphs.grading.components
     grades       1 to 5: is it in the other text?          graphs.grading.judge, any judge
     mistakes     mean grade of the generation's / 5        precision: 1 is no mistake
     omissions    mean grade of the reference's / 5         recall: 1 is no omission
     overall      their harmonic mean
 
-(POSH, section 3; the means are over all components, as in the authors' published code: the
-paper's formula prints objects only, and none for overall.) A component that the judge could not
-grade is in neither sum nor number; it is counted as unscored. A text with no graded component has
-no score on that side, and then none overall.
+(POSH, section 3; the means are over all components, as in the authors' published code: the paper's
+formula has only objects, and it gives none for overall.) A component that the judge could not grade
+enters neither sum nor count, and is reported as unscored. A text without graded components has no
+score on that side, and hence none overall.
 
-With several references a mistake is what none of them describes, and omissions are over the
+With several references, a mistake is what none of them describes, and omissions are over the
 components of all of them.
 """
 
@@ -29,7 +29,7 @@ from revise_captions.graphs.graph import Graph
 from revise_captions.graphs.parse import BUNDLED, Coreference, parse, settings
 from revise_captions.signature import signature
 
-_WINDOW = 64  # pairs in work at a time
+_WINDOW = 64  # pairs processed at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Side:
 
     @property
     def score(self) -> float | None:
-        """The mean grade, divided by 5; None where nothing was graded."""
+        """The mean grade, divided by 5; None if nothing was graded."""
         return self.total / self.scored / MOST if self.scored else None
 
 
@@ -114,7 +114,7 @@ class Score:
 
     @property
     def overall(self) -> float | None:
-        """Harmonic mean of the two; None where either is missing."""
+        """Harmonic mean of the two; None if either is missing."""
         return harmonic(self.mistakes.score, self.omissions.score)
 
 
@@ -125,7 +125,7 @@ def side(texts: Sequence[Graded]) -> Side:
 
 
 def harmonic(first: float | None, second: float | None) -> float | None:
-    """2ab/(a+b); None where either is missing."""
+    """2ab/(a+b); None if either is missing."""
     if first is None or second is None:
         return None
     return 2 * first * second / (first + second)
@@ -176,7 +176,7 @@ def _offline_judge() -> Judge:
     from revise_captions.graphs.parse import load_pipeline
     from revise_captions.text.sentence_encoder import load_encoder
 
-    load_pipeline()  # what is missing is said before an encoder is looked for
+    load_pipeline()  # reports what is missing before looking for an encoder
     return OfflineJudge(load_encoder())
 
 
@@ -195,7 +195,7 @@ def _graded(task: GradingTask, grades: tuple[Grade, ...]) -> Graded:
 def signature_of(
     judge: Judge, pipeline: str = BUNDLED, coreference: Coreference | None = None
 ) -> str:
-    """Everything that decides a score, on one line.
+    """Everything that determines a score, on one line.
 
     Args:
         judge: As for `score_captions`.

@@ -1,8 +1,8 @@
 """Agreement between raters, from how often each item got each label.
 
-Counts, not ratings: both coefficients are functions of sums over items, so that a bootstrap over
-images costs a product of matrices (libraries go through the ratings one by one). The tests hold
-them against nltk's and against printed examples.
+Works on counts, not ratings: both coefficients are functions of sums over items, so that a
+bootstrap over images is one matrix product (libraries go through the ratings one by one). The tests
+compare them with nltk's and with published examples.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def counts_of(
     """Counts labels per item.
 
     Args:
-        items: For each item the label by rater; raters may be missing.
+        items: For each item, the label by rater; raters may be missing.
         labels: All labels, in the order of the columns.
 
     Returns:
@@ -38,7 +38,7 @@ def counts_of(
 
 
 def fleiss_kappa(counts: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Floats:
-    """κ (Fleiss 1971).
+    """Fleiss' κ (Fleiss 1971).
 
     Args:
         counts: Of shape (items, labels); every item has the same number of raters, at least two.
@@ -69,12 +69,12 @@ def krippendorff_alpha(
     values: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
 ) -> Floats:
-    """α (Krippendorff 2011).
+    """Krippendorff's α (Krippendorff 2011).
 
     Args:
         counts: Of shape (items, labels); items with fewer than two ratings do not count.
         values: The labels as numbers: disagreement is their squared difference (interval). None:
-            two labels are equal or not (nominal).
+            labels are only equal or not (nominal).
         weights: As for `fleiss_kappa`.
 
     Returns:

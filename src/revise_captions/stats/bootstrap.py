@@ -1,16 +1,17 @@
 """Shares with bootstrap intervals over records, streaming.
 
-The unit that is resampled is the record: the sentences of one caption look at the same image, so
-they are not independent, and resampling sentences would give intervals that are too narrow.
+The unit resampled is the record: the sentences of one caption share an image, so they are not
+independent, and resampling sentences would give intervals that are too narrow.
 
-Statistics first, scores second: a record contributes a row of counts, counts add up, and a share is
-the ratio of two sums. The bootstrap is the Poisson bootstrap (Hanley & MacGibbon 2006; Chamandy et
-al. 2012): in each of the B replicates a record counts w ~ Poisson(1) times, and only the B sums are
-kept. So a million records need no more memory than ten, and because a record's weights are a hash
-of its key, neither order nor sharding changes a digit: sums of shards add up exactly.
+Sufficient statistics first, scores second: a record contributes a row of counts, counts add up, and
+a share is the ratio of two sums. The bootstrap is the Poisson bootstrap (Hanley & MacGibbon 2006;
+Chamandy et al. 2012): in each of the B replicates a record counts w ~ Poisson(1) times, and only
+the B sums are kept. So a million records need no more memory than ten, and because a record's
+weights are a hash of its key, neither order nor sharding changes a digit: sums of shards add up
+exactly.
 
-Intervals are percentile intervals. Where every record agrees (a share of 0 or 1), resampling sees
-no spread, and the bound is Clopper and Pearson's for as many trials as there are records.
+Intervals are percentile intervals. If all records agree (a share of 0 or 1), resampling shows no
+spread, and the bound is Clopper and Pearson's for as many trials as there are records.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy.typing as npt
 from revise_captions.stats.exact import LEVEL, exact_interval
 
 REPLICATES = 1000
-#: With fewer records than this, percentiles of resamples say nothing: no interval is given.
+#: With fewer records than this, percentiles of resamples are meaningless: no interval is given.
 MIN_RECORDS = 5
 
 _GAMMA = 0x9E3779B97F4A7C15
@@ -39,8 +40,8 @@ class Estimate:
     """A share with its interval.
 
     Attributes:
-        value: numerator / denominator; None where the denominator is 0.
-        low: Lower bound of the central 95 % interval over records; None where there are too few
+        value: numerator / denominator; None if the denominator is 0.
+        low: Lower bound of the central 95 % interval over records; None if there are too few
             records, or no spread.
         high: Its upper bound.
         numerator: Sum over records.
@@ -56,7 +57,7 @@ class Estimate:
     records: int
 
     def as_json(self) -> dict[str, float | int | None]:
-        """Six decimals: enough to print from, few enough to compare."""
+        """Rounds to six decimals: enough for printing, few enough for comparing."""
         return {
             "value": rounded(self.value),
             "low": rounded(self.low),
@@ -84,7 +85,7 @@ def mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 @cache
 def _poisson_table() -> npt.NDArray[np.uint8]:
-    """A uniform 16-bit draw to a Poisson(1) count, by the inverse of the distribution function."""
+    """Maps a uniform 16-bit draw to a Poisson(1) count, by the inverse distribution function."""
     cumulative = np.cumsum([exp(-1) / factorial(k) for k in range(12)])
     draws = (np.arange(1 << 16) + 0.5) / (1 << 16)
     return np.searchsorted(cumulative, draws, side="right").astype(np.uint8)
@@ -96,7 +97,7 @@ def weights(
     """How often each record counts in each replicate of a Poisson bootstrap.
 
     Args:
-        keys: One per record, uint64, all different: equal keys get equal weights.
+        keys: One per record, uint64, all different: equal keys would get equal weights.
         replicates: Number of resamples.
         seed: Of the hash.
 
@@ -146,7 +147,7 @@ class Sums:
         return rest
 
     def ratio(self, numerator: int, denominator: int) -> Estimate:
-        """The share column `numerator` / column `denominator`, each record's part at most 1."""
+        """The share column `numerator` / column `denominator`, at most 1 for each record."""
         top, bottom = int(self.total[numerator]), int(self.total[denominator])
         records = int(self.nonzero[denominator])
         if bottom == 0:
@@ -160,7 +161,7 @@ class Sums:
     def change(self, before: tuple[int, int], after: tuple[int, int]) -> Estimate:
         """The share `after` minus the share `before`, paired: both from the same resamples.
 
-        Numerator and denominator of the result are 0: a difference of ratios has none.
+        The result's numerator and denominator are 0, as a difference of ratios has none.
         """
         first, second = self.ratio(*before), self.ratio(*after)
         records = min(first.records, second.records)
@@ -177,7 +178,7 @@ class Sums:
 
 
 def bounds(drawn: npt.NDArray[np.float64], units: int) -> tuple[float | None, float | None]:
-    """The central interval of resampled values; none where too few units or values exist."""
+    """The central interval of resampled values; none with too few units or values."""
     known = drawn[np.isfinite(drawn)]
     if units < MIN_RECORDS or len(known) < len(drawn) / 2 or np.ptp(known) == 0:
         return None, None

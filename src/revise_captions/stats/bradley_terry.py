@@ -1,10 +1,10 @@
 """Ratings of captioners from pairwise comparisons: Bradley–Terry and Elo, with intervals.
 
-Both on Elo's scale: 400 points are odds of ten to one, and the mean is 1,000. A tie is half a win
-for either. Bradley–Terry is the maximum-likelihood estimate (Hunter 2004, the MM algorithm); it
-exists only where nobody can be set apart as always winning, and is NaN otherwise. Elo depends on
-the order of the battles, so its value is the median over resamples in random order (CapArena,
-with its K of 4).
+Both are on Elo's scale: 400 points are odds of ten to one, and the mean is 1,000. A tie is half a
+win for either. Bradley–Terry is the maximum-likelihood estimate (Hunter 2004, the MM algorithm); it
+exists only if no group of captioners wins all battles against the rest, and is NaN otherwise. Elo
+depends on the order of the battles, so its value is the median over resamples in random order
+(CapArena, with its K of 4).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PairwiseRating:
 
     Attributes:
         captioner: Its name.
-        rating: None where it does not exist.
+        rating: None if it does not exist.
         low: Lower bound of the central 95 % interval over images.
         high: Its upper bound.
     """
@@ -79,7 +79,7 @@ def wins(
     """(replicates, captioners, captioners): how often the row beat the column.
 
     `counts` (battles, replicates): how often a battle counts; once by default. `won` (battles,
-    replicates): who won it in each replicate, where that differs.
+    replicates): who won it in each replicate, if that differs.
     """
     n = len(fought.captioners)
     first = fought.won[:, None] if won is None else np.asarray(won, np.float64)
@@ -91,7 +91,7 @@ def wins(
 
 
 def bradley_terry(won: Floats) -> Floats:
-    """Ratings (replicates, captioners) from `wins`; NaN where there is no estimate."""
+    """Ratings (replicates, captioners) from `wins`; NaN if there is no estimate."""
     found = np.full(won.shape[:2], np.nan)
     exists = np.array([_connected(table) for table in won], dtype=bool)
     table = won[exists]
@@ -113,7 +113,7 @@ def bradley_terry(won: Floats) -> Floats:
 
 
 def _connected(table: Floats) -> bool:
-    """Everybody has won against everybody through some chain: then the estimate exists."""
+    """Whether everybody has beaten everybody through some chain: the estimate then exists."""
     from scipy.sparse.csgraph import connected_components
 
     parts = connected_components(table > 0, directed=True, connection="strong")[0]
@@ -133,7 +133,7 @@ def elo(fought: Battles, counts: npt.NDArray[np.uint8], seed: int = 0) -> Floats
 
 
 def _played(fought: Battles, orders: npt.NDArray[np.int64]) -> Floats:
-    """Ratings (replicates, captioners) after each row of battles, in its order; -1 is none."""
+    """Ratings (replicates, captioners) after each row of battles, in its order; -1 is no battle."""
     ratings = np.full((len(orders), len(fought.captioners)), START)
     each = np.arange(len(orders))
     for battle in orders.T:
@@ -146,10 +146,10 @@ def _played(fought: Battles, orders: npt.NDArray[np.int64]) -> Floats:
 
 
 def median_elo(fought: Battles, trials: int, seed: int = 0) -> Floats:
-    """Ratings of captioners, each the median over trials, in which battles are drawn again.
+    """Ratings of captioners, each the median over trials that redraw the battles.
 
-    As CapArena's code and POSH's evaluation do it: with replacement, as many as there are, in the
-    order drawn.
+    As in CapArena's code and POSH's evaluation, a trial draws as many battles as there are, with
+    replacement, and uses them in the order drawn.
     """
     drawn = np.random.default_rng(seed).integers(len(fought.won), size=(trials, len(fought.won)))
     return np.asarray(np.median(_played(fought, drawn), axis=0))

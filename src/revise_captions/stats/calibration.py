@@ -1,6 +1,6 @@
 """Threshold, reliability and precision–recall of P(factual).
 
-The critic's positive class is “wrong”: a sentence is flagged where P(factual) < threshold.
+The critic's positive class is “wrong”: a sentence is flagged if P(factual) < threshold.
 Precision is the share of flagged sentences that are truly wrong, recall the share of truly wrong
 sentences that are flagged.
 """
@@ -23,7 +23,7 @@ class Bin:
 
     Attributes:
         low: Lower edge, included.
-        high: Upper edge, excluded but in the last bin.
+        high: Upper edge, excluded except in the last bin.
         count: Number of sentences.
         mean_p: Their mean P(factual).
         share_factual: The share of them that is factual.
@@ -56,16 +56,16 @@ class Calibration:
     """What a checkpoint stores about its probabilities.
 
     Attributes:
-        threshold: The one with the highest macro-F1.
+        threshold: The threshold with the highest macro-F1.
         macro_f1: At that threshold.
         ece: Expected calibration error over `bins`.
         sentences: Number measured.
         factual: Number of them that are factual.
         bins: Reliability.
         curve: Precision and recall by threshold.
-        wrong_share: Share of wrong sentences that threshold, macro-F1 and curve are for; None for
-            that of the sentences measured. Reliability is of the sentences as weighted.
-        false_alarms: Largest share of true sentences that the threshold was to flag; None for any.
+        wrong_share: Share of wrong sentences assumed for threshold, macro-F1 and curve; None for
+            the share among those measured. Reliability is of the sentences as weighted.
+        false_alarms: Largest share of true sentences that the threshold may flag; None for any.
     """
 
     threshold: float
@@ -79,7 +79,7 @@ class Calibration:
     false_alarms: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """As it stands in a card."""
+        """The form stored in a card."""
         return asdict(self)
 
 
@@ -96,7 +96,7 @@ def reliability(
         p: P(factual) of each sentence.
         factual: Whether it is.
         bins: Number of bins.
-        weights: Sentences that each stands for; None: one.
+        weights: How many sentences each stands for; None: one.
 
     Returns:
         The error in [0, 1], and the bins.
@@ -124,9 +124,9 @@ def _weights(given: Floats | None, rows: int) -> Floats:
 def class_weights(
     factual: Bools, wrong_share: float | None, weights: Floats | None = None
 ) -> tuple[float, float]:
-    """What a wrong and a true sentence weigh, so that `wrong_share` of the weight is wrong.
+    """The weights of wrong and true sentences that make `wrong_share` of the total weight wrong.
 
-    Sentences that people judge are often richer in wrong ones than those that a critic will meet.
+    Sentences that people judge often include more wrong ones than those a critic will meet.
     """
     if wrong_share is None:
         return 1.0, 1.0
@@ -148,17 +148,17 @@ def best_threshold(
     Args:
         p: P(factual) of each sentence.
         factual: Whether it is.
-        wrong_share: Share of wrong sentences to weigh for; None for that of these.
-        false_alarms: Only thresholds that flag at most this share of true sentences, with 95 %
-            confidence; None for any.
-        weights: Sentences that each stands for; None: one.
+        wrong_share: Share of wrong sentences to weight for; None for the share among these.
+        false_alarms: Only considers thresholds that flag at most this share of true sentences,
+            with 95 % confidence; None for any.
+        weights: How many sentences each stands for; None: one.
 
     Returns:
         The threshold, rounded to four decimals, and its macro-F1. Sentences with P below it are
         flagged; ties go to the threshold nearest to 0.5.
 
     Raises:
-        UserError: There are too few true sentences to hold any threshold to `false_alarms`.
+        UserError: There are too few true sentences to confirm any threshold's `false_alarms`.
     """
     of_wrong, of_right = class_weights(factual, wrong_share, weights)
     values = np.round(p, 4)
@@ -186,12 +186,12 @@ def best_threshold(
 
 
 def effective_size(weights: Floats) -> float:
-    """Kish's: how many equally weighted sentences carry as much information."""
+    """Kish's effective size: how many equally weighted sentences carry as much information."""
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def _at_most(found: Floats, of: float, share: float) -> Bools:
-    """Whether `found` of `of` show with 95 % confidence that the rate is at most `share`, by
+    """Whether `found` out of `of` shows with 95 % confidence that the rate is at most `share`, by
     Clopper and Pearson's one-sided upper bound (1934).
     """
     from scipy.stats import beta
@@ -224,9 +224,9 @@ def precision_recall(
     Args:
         p: P(factual) of each sentence.
         factual: Whether it is.
-        points: Number of points at most.
-        wrong_share: Share of wrong sentences to weigh for; None for that of these.
-        weights: Sentences that each stands for; None: one.
+        points: Most points.
+        wrong_share: Share of wrong sentences to weight for; None for the share among these.
+        weights: How many sentences each stands for; None: one.
 
     Returns:
         Points by rising threshold.
@@ -259,17 +259,17 @@ def calibrate(
     Args:
         p: P(factual) of each validation sentence.
         factual: Whether it is; both classes must occur.
-        wrong_share: Share of wrong sentences among those that the critic will judge, where it is
-            not that of these.
+        wrong_share: Share of wrong sentences among those that the critic will judge, if it differs
+            from the share among these.
         false_alarms: As for `best_threshold`.
-        weights: Sentences that each stands for; None: one.
-        threshold: The threshold, chosen on other sentences; None: the best for these.
+        weights: How many sentences each stands for; None: one.
+        threshold: A threshold chosen on other sentences; None: the best for these.
 
     Returns:
         Threshold, reliability and curve.
 
     Raises:
-        UserError: All sentences are of one class.
+        UserError: All sentences are in one class.
     """
     if len(p) == 0 or factual.all() or not factual.any():
         raise UserError(

@@ -1,11 +1,11 @@
-"""Figures of sentence classification: P(factual) against what people say.
+"""Figures of sentence classification: P(factual) against human labels.
 
 All take P(factual), or any score that is higher for truer sentences, and truths (1 factual, 0
-wrong), and are NaN where a class is missing. VNLI-Critique's rule for macro-F1 (section 4.2: the
+wrong), and are NaN if a class is missing. VNLI-Critique's rule for macro-F1 (section 4.2: the
 label with the higher confidence) is a threshold of 0.5.
 
-Each is that of `weighted_classification` for rows that count once; the tests compare them with
-scikit-learn's.
+Each is the figure in `weighted_classification` with every row counted once; the tests compare them
+with scikit-learn's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _once(figure: Batch, scores: Floats, truth: Floats) -> float:
 
 
 def roc_auc(scores: Floats, truth: Floats) -> float:
-    """Area under the ROC curve: Mann and Whitney's U over its greatest value; ties count half."""
+    """Area under the ROC curve: Mann and Whitney's U over its maximum; ties count half."""
     return _once(weighted.roc_auc, scores, truth)
 
 
@@ -37,7 +37,7 @@ def average_precision_of_wrong(scores: Floats, truth: Floats) -> float:
 
 
 def macro_f1(scores: Floats, truth: Floats, threshold: float = HALF) -> float:
-    """Mean F1 of the two classes; factual at score ≥ threshold. Never predicted: F1 is 0."""
+    """Mean F1 of the two classes; factual at score ≥ threshold. F1 is 0 for one never predicted."""
     return _once(weighted.macro_f1_at(threshold), scores, truth)
 
 
@@ -46,7 +46,7 @@ def macro_f1_at(threshold: float) -> partial[float]:
 
 
 def best_macro_f1(scores: Floats, truth: Floats) -> float:
-    """At the threshold that is best for these very sentences: an upper bound, not an estimate."""
+    """At the best threshold for these same sentences: an upper bound, not an estimate."""
     return _once(weighted.best_macro_f1, scores, truth)
 
 
@@ -56,7 +56,7 @@ def one_class_macro_f1(truth: Floats) -> float:
 
 
 def calibration_error(scores: Floats, truth: Floats) -> float:
-    """Expected calibration error over 15 bins of equal width; NaN for no probabilities."""
+    """Expected calibration error over 15 equal-width bins; NaN if scores are not probabilities."""
     if not are_probabilities(scores):
         return float("nan")
     return _once(weighted.calibration_error, scores, truth)

@@ -1,13 +1,12 @@
 """How well one set of scores agrees with another: correlations, and accuracy over pairs.
 
-Ties are handled on purpose and differ by variant, so every figure here says which it is:
+Variants handle ties differently, so every figure here says which one it is:
 
 - Kendall's τ-a: concordant minus discordant over all pairs, ties being neither; τ-b corrects for
   ties in both variables; τ-c (Stuart) for tables that are not square. (scipy: b and c.)
 - `pairwise_accuracy` rewards a tie in the metric exactly where humans tie (Deutsch et al. 2023,
-  “Ties Matter”, acc_eq), with the threshold below which the metric ties either given, calibrated
-  on the data (their tie calibration), or set so that the metric ties as often as humans do (POSH,
-  A.3.2).
+  “Ties Matter”, acc_eq). The threshold below which the metric ties is given, calibrated on the data
+  (their tie calibration), or set so that the metric ties as often as humans do (POSH, A.3.2).
 - `soft_pairwise_accuracy` compares how sure metric and humans are of each pair of systems
   (Thompson et al. 2024).
 
@@ -37,8 +36,8 @@ def correlation(kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike) -> float:
         y: As many scores.
 
     Returns:
-        In [-1, 1]; NaN for fewer than two values, one that is not finite, or a vector that does not
-        vary (τ-a is then 0).
+        In [-1, 1]; NaN for fewer than two values, a value that is not finite, or a vector that does
+        not vary (τ-a is then 0).
     """
     from scipy import stats
 
@@ -63,8 +62,8 @@ def correlation(kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 def row_correlations(kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
     """The correlation of every row of two arrays at once, for few items.
 
-    Memory is replicates × pairs of items for Kendall's τ, a few blocks of it at a time. SciPy goes
-    row by row in Python: 100 times as long for 1,000 rows of 14 items.
+    For Kendall's τ, memory is replicates × pairs of items, a few blocks at a time. SciPy goes row
+    by row in Python: it takes 100 times as long for 1,000 rows of 14 items.
 
     Args:
         kind: As for `correlation`.
@@ -114,7 +113,7 @@ def _row_kendall(kind: Kind, a: Floats, b: Floats) -> Floats:
 
 
 def _ratios(top: Floats, bottom: Floats) -> Floats:
-    """NaN where a row does not vary."""
+    """The ratios; NaN where a row does not vary."""
     return np.divide(top, bottom, out=np.full(len(top), np.nan), where=bottom > 1e-300)
 
 
@@ -126,7 +125,7 @@ def _pair(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _ties(values: Floats) -> float:
-    """Pairs of equal values."""
+    """The number of pairs of equal values."""
     counts = np.unique(values, return_counts=True)[1].astype(np.float64)
     return float((counts * (counts - 1) / 2).sum())
 
@@ -151,13 +150,13 @@ def pairwise_accuracy(
 ) -> PairwiseAccuracy:
     """acc_eq over all pairs of items (Deutsch et al. 2023).
 
-    Time and memory are quadratic in the items: for those of one image, or for systems.
+    Time and memory are quadratic in the items: meant for those of one image, or for systems.
 
     Args:
         metric: The metric's score of each item.
         human: The humans' score of each item.
         threshold: Largest difference of the metric's scores that counts as a tie; None calibrates
-            it on these very items.
+            it on these same items.
 
     Returns:
         The accuracy, with the threshold used.
@@ -170,7 +169,7 @@ def pairwise_accuracy(
 def accuracy_of_differences(
     metric: npt.ArrayLike, human: npt.ArrayLike, *, threshold: float | None = 0.0
 ) -> PairwiseAccuracy:
-    """acc_eq where each item is a pair.
+    """acc_eq if each item is a pair.
 
     Args:
         metric: The metric's first score minus its second, per pair.
@@ -204,7 +203,7 @@ def accuracy_of_differences(
 
 
 def threshold_for_tie_rate(metric_differences: npt.ArrayLike, rate: float) -> float:
-    """The threshold at which the metric ties in as near a share `rate` of the pairs as it can."""
+    """The threshold at which the metric's share of tied pairs is as near to `rate` as it can be."""
     size = np.sort(np.abs(np.asarray(metric_differences, dtype=np.float64)))
     if len(size) == 0:
         return float("nan")
@@ -227,7 +226,7 @@ def soft_pairwise_accuracy(
 
     Args:
         metric: Scores of shape (systems, items). NaN marks an item that the system has no score
-            for; it counts for the pairs in which both systems have both scores.
+            for; an item counts for pairs in which both systems have both scores.
         human: Scores of the same shape.
         resamples: Number of permutations.
         seed: Of the permutations.
@@ -263,7 +262,7 @@ def within_groups(
 ) -> dict[str, float]:
     """The correlation within each group, such as the captions of an image.
 
-    Their mean is the sample-wise τ of DCScore's Table 1.
+    The mean of these is the sample-wise τ of DCScore's Table 1.
 
     Args:
         kind: As for `correlation`.
@@ -272,7 +271,7 @@ def within_groups(
         groups: The group of each item.
 
     Returns:
-        By group; NaN for one that has no correlation: one item, or scores that do not vary.
+        By group; NaN if there is no correlation: one item, or scores that do not vary.
     """
     a, b = _pair(x, y)
     names, labels = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)
@@ -285,9 +284,9 @@ def within_groups(
 def unexplained(metric: npt.ArrayLike, human: npt.ArrayLike) -> float:
     """1 − R² of raw scores: Σ(h − m)² / Σ(m − mean m)², as in DCScore's Table 1.
 
-    scikit-learn's 1 − `r2_score(metric, human)`. The paper has no formula; its 3.3e7 for CIDEr,
-    whose scores of long captions hardly vary, says that the metric's variance stands below. It
-    depends on both scales: bring people's scores to the metric's own.
+    Equals scikit-learn's 1 − `r2_score(metric, human)`. The paper gives no formula; its 3.3e7 for
+    CIDEr, whose scores of long captions hardly vary, shows that the metric's variance is in the
+    denominator. It depends on both scales: first bring people's scores to the metric's scale.
 
     Args:
         metric: The metric's score of each item.

@@ -1,19 +1,19 @@
 """Shares of true sentences, corrected for the errors of the critic that judged them.
 
-A critic calls a share r of the true sentences factual, and a share q of the wrong ones. Of
-sentences a share π of which is true it calls said = π·r + (1 − π)·q factual, so
+A critic calls a share r of the true sentences factual, and a share q of the wrong ones. If a share
+π of the sentences is true, it calls said = π·r + (1 − π)·q factual, so
 
     π = (said − q) / (r − q)                                        (Rogan & Gladen 1978)
 
-r and q are those of the sentences that a critic was measured on, and hold for others with as hard
-errors. They are of sentences as captioners wrote them. Rewrites that the same critic accepted are
-another matter: it chose them by its own errors, so the share of them that is true is far below what
-q would say, and has to be measured on accepted rewrites (`revised`).
+r and q come from the sentences that a critic was measured on, and hold for others whose errors are
+equally hard. They are for sentences as captioners wrote them. Rewrites that the same critic
+accepted are different: it selected them by its own errors, so the share of them that is true is far
+below what q implies, and has to be measured on accepted rewrites (`revised`).
 
-A run may be of another kind than what a critic was measured on, and its captions do not say so.
-Where a critic was measured on two kinds, the first gives the value, and the interval covers what
-either gives: half of all resamples have the rates of each. Where it was measured on several
-captioners, its rates depend on how many sentences it calls factual (`verdict_levels`).
+A run's captions may be of a different kind from those a critic was measured on, without showing it.
+If a critic was measured on two kinds, the first gives the value, and the interval covers both: half
+of all resamples have the rates of each. If it was measured on several captioners, its rates depend
+on how many sentences it calls factual (`verdict_levels`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from revise_captions.stats.verdict_levels import VerdictLevels
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-#: With more draws than this in which the critic tells nothing apart, nothing can be corrected.
+#: With a larger share of draws in which the critic does not discriminate, there is no correction.
 _UNDEFINED = 0.01
 
 
@@ -50,7 +50,7 @@ class MeasuredShare:
     sentences: int
 
     def draws(self, seed: int, replicates: int = REPLICATES) -> Floats:
-        """Values that the sample allows: Jeffreys' posterior, which also spreads at 0 and 1."""
+        """Draws from Jeffreys' posterior for the share, which has spread even at 0 and 1."""
         rng = np.random.default_rng(seed)
         hits = self.share * self.size
         return rng.beta(hits + 0.5, self.size - hits + 0.5, replicates)
@@ -58,16 +58,16 @@ class MeasuredShare:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRates:
-    """What is known of a critic's errors at one threshold.
+    """What is known about a critic's errors at one threshold.
 
     Attributes:
         true_kept: r, the share of true sentences that it calls factual.
         wrong_kept: q, the share of wrong ones.
-        rewrites_true: Share of accepted rewrites that are true; None where nobody measured it.
+        rewrites_true: Share of accepted rewrites that are true; None if it was not measured.
         origin: What they were measured on, in words.
-        elsewhere: The same of sentences of another kind; None where nobody measured them.
-        levels: How true its verdicts are by the share that it calls factual; None where it was
-            not measured on several populations. Takes the place of r and q.
+        elsewhere: The same for sentences of another kind; None if they were not measured.
+        levels: How often its verdicts are true, given the share that it calls factual; None if
+            it was not measured on several populations. Replaces r and q.
     """
 
     true_kept: MeasuredShare
@@ -84,14 +84,14 @@ class ErrorRates:
         return _true_of(np.array(said), self.true_kept.share, self.wrong_kept.share)
 
     def true_drawn(self, said: Floats, seed: int) -> tuple[Floats, Floats]:
-        """Resamples of the same, for resamples of the share called factual."""
+        """Resamples of these, for resamples of the share called factual."""
         if self.levels is not None:
             return self.levels.drawn(said, seed)
         r, q, _ = self.draws(seed, len(said))
         return _true_of(said, r, q)
 
     def draws(self, seed: int, replicates: int) -> tuple[Floats, Floats, Floats | None]:
-        """Resamples of the three shares, every second one of them from `elsewhere`."""
+        """Resamples of the three shares, every second one from `elsewhere`."""
         r, q = self.true_kept.draws(seed, replicates), self.wrong_kept.draws(seed + 1, replicates)
         of = self.rewrites_true
         rewrites = None if of is None else of.draws(seed + 2, replicates)
@@ -108,10 +108,10 @@ class CorrectedShare:
     """A corrected share.
 
     Attributes:
-        value: None where only its bounds are known.
-        low: Lower end of its interval, or of that of its lower bound.
-        high: Upper end likewise.
-        points: The values of its bounds; both `value` where that is known.
+        value: None if only its bounds are known.
+        low: Lower end of its interval, or of its lower bound's.
+        high: Upper end, likewise.
+        points: The values of its bounds; both are `value` if that is known.
         draws: Resamples of both bounds, each (replicates,).
     """
 
@@ -129,12 +129,12 @@ class CorrectedShare:
 def measured_share(
     yes: Bools, units: Sequence[Any] | NDArray[Any], weights: Floats | None = None
 ) -> MeasuredShare | None:
-    """A share with the size of a simple random sample that would be as precise.
+    """A share with the size of a simple random sample that would be equally precise.
 
     Args:
-        yes: Of each sentence.
+        yes: For each sentence.
         units: Each sentence's image; sentences of one image are not independent.
-        weights: Sentences that each stands for; None: one.
+        weights: How many sentences each stands for; None: one.
 
     Returns:
         None for no sentences.
@@ -148,7 +148,7 @@ def measured_share(
     kish = float(w.sum() ** 2 / (w**2).sum())
     residuals = np.bincount(place, w * (yes - share))
     spread = float((residuals**2).sum()) / float(w.sum()) ** 2 * images / max(images - 1, 1)
-    # where all agree, no spread is seen: each image is then taken for one sentence
+    # if all agree, there is no visible spread, and each image counts as one sentence
     size = min(float(images), kish) if spread == 0 else min(share * (1 - share) / spread, kish)
     return MeasuredShare(share, max(size, 1e-6), len(yes))
 
@@ -162,7 +162,8 @@ def rogan_gladen(said: Floats, true_kept: Floats, wrong_kept: Floats) -> Floats:
 
 
 def share_draws(said: float, drawn: Floats, units: int, stream: int = 0) -> Floats:
-    """Resamples of a share; where all units agree, which resampling shows no spread of, Jeffreys'.
+    """Resamples of a share; from Jeffreys' posterior if all units agree, as resampling then shows
+    no spread.
 
     Args:
         said: The share.
@@ -183,11 +184,11 @@ def as_written(
     Args:
         said: The share that the critic calls factual.
         drawn: The same in resamples over images or records, (replicates,).
-        rates: What is known of its errors.
-        stream: Of random numbers: critics of different streams err independently.
+        rates: What is known about its errors.
+        stream: Of random numbers: critics with different streams err independently.
 
     Returns:
-        None where the critic tells true and wrong sentences too little apart.
+        None if the critic discriminates too little between true and wrong sentences.
     """
     if rates.levels is not None:
         kept, flagged = rates.true_of(said)
@@ -202,14 +203,14 @@ def as_written(
 
 @dataclass(frozen=True, slots=True)
 class RevisedParts:
-    """Sentences of revised captions that the critic judged, by what became of them.
+    """Numbers of sentences in revised captions that the critic judged, by outcome.
 
     Each is a number, or an array of numbers in resamples.
 
     Attributes:
-        said: The share of sentences that it called factual as they were written.
-        kept: Sentences that it called factual, and that stand as they were.
-        flagged: Sentences that it called wrong, and that stand as they were.
+        said: The share of sentences that it called factual as originally written.
+        kept: Unchanged sentences that it called factual.
+        flagged: Unchanged sentences that it called wrong.
         rewritten: Accepted rewrites.
     """
 
@@ -219,7 +220,7 @@ class RevisedParts:
     rewritten: Any
 
     def share(self, of_kept: Any, of_flagged: Any, rewrites: Any) -> Floats:
-        """The share of true sentences, where these shares of the three parts are true."""
+        """The share of true sentences, given the shares of the three parts that are true."""
         top = of_kept * self.kept + of_flagged * self.flagged
         whole = np.asarray(self.kept + self.flagged + self.rewritten, dtype=np.float64)
         top = np.asarray(top + rewrites * self.rewritten)
@@ -238,14 +239,14 @@ def revised(
 ) -> CorrectedShare | None:
     """The share of true sentences in revised captions.
 
-    Sentences that stand as they were written are corrected as such. For accepted rewrites the share
-    measured on accepted rewrites is taken; where there is none, only bounds can be given: those for
-    no true rewrite, and for true ones only.
+    Unchanged sentences are corrected as usual. Accepted rewrites get the share measured on accepted
+    rewrites; if there is none, only bounds can be given, assuming that no rewrite is true, or that
+    all are.
 
     Args:
         found: The counts.
         drawn: The same in resamples.
-        rates: What is known of the critic's errors.
+        rates: What is known about the critic's errors.
         stream: See `as_written`.
     """
     replicates = len(drawn.said)

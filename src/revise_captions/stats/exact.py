@@ -1,4 +1,4 @@
-"""Exact intervals of counted shares, for samples of any size."""
+"""Exact intervals for counted shares, for samples of any size."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def exact_interval(count: int, of: int) -> tuple[float, float]:
     """The central 95 % interval of a share of independent trials (Clopper and Pearson 1934).
 
     Args:
-        count: How often it was so.
-        of: Trials, 1 at least.
+        count: Successes.
+        of: Trials, at least 1.
 
     Returns:
         Both bounds, from 0 to 1.
@@ -27,7 +27,7 @@ def exact_interval(count: int, of: int) -> tuple[float, float]:
 
 
 def trials_for(share: float, width: float) -> int:
-    """How many trials make the interval of a share at most `width` wide."""
+    """How many trials make a share's interval at most `width` wide."""
     low, high = 1, 1
     while _width(share, high) > width:
         low, high = high, 2 * high
@@ -43,14 +43,14 @@ def _width(share: float, of: int) -> float:
 
 
 def images_to_tell(share: float, difference: float = 0.05) -> int:
-    """How many images tell two captioners apart, each judged once on each.
+    """How many images it takes to tell two captioners apart, each judged once per image.
 
-    By the normal approximation for two independent shares, at a level of 5 % and a power of 80 %
-    (Fleiss et al. 2003, section 4.2). Captioners that err on the same images need fewer, several
-    captioners, by Holm's correction, more.
+    Uses the normal approximation for two independent shares, at a level of 5 % and a power of 80 %
+    (Fleiss et al. 2003, section 4.2). Captioners that err on the same images need fewer; several
+    captioners need more, due to Holm's correction.
 
     Args:
-        share: What both are near to.
+        share: The approximate share of both.
         difference: Between them.
     """
     from scipy.special import ndtri

@@ -7,14 +7,14 @@ Three criteria, as in VNLI-Critique (section 4.2, appendix A), each a ratio of s
     per_description   sum over captions of their factual share  / captions with a judged sentence
 
 A caption with an unscored sentence and no wrong one is neither right nor wrong as a response: it is
-in no denominator there, and is counted. What was measured of a captioner on an image is kept as
+left out of that denominator, and counted. Measurements of a captioner on an image are kept as
 counts (`COLUMNS`), so that captioners can be added without scoring the others again.
 
 Intervals: Poisson bootstrap over images (`bootstrap.weights`, keyed by the image's name), the same
-resamples for all captioners; Clopper and Pearson's where all images agree.
-Differences: paired permutation tests over the images that both have
-described, Holm's correction over all pairs. A rank is a range: from 1 + the number of captioners
-significantly better, to the number of captioners not significantly worse.
+resamples for all captioners; Clopper and Pearson's if all images agree.
+Differences: paired permutation tests over the images that both have described, with Holm's
+correction over all pairs. A rank is a range: from 1 + the number of captioners significantly
+better, to the number of captioners not significantly worse.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from revise_captions.stats.exact import LEVEL, exact_interval
 Floats = npt.NDArray[np.float64]
 Criterion = Literal["response", "overall", "per_description"]
 CRITERIA: tuple[Criterion, ...] = ("response", "overall", "per_description")
-#: What is kept of one captioner's captions of one image.
+#: The counts kept for one captioner's captions of one image.
 COLUMNS = (
     "captions", "responses_judged", "responses_right", "captions_judged", "share",
     "sentences", "judged", "factual", "unscored", "not_assessable", "words",
@@ -45,7 +45,7 @@ _RATIO: dict[Criterion, tuple[int, int]] = {
     "overall": (COLUMNS.index("factual"), COLUMNS.index("judged")),
     "per_description": (COLUMNS.index("share"), COLUMNS.index("captions_judged")),
 }
-#: Replicates that are held in memory at a time.
+#: Replicates held in memory at a time.
 _CHUNK = 500
 _MOST_PERMUTATIONS = 50_000
 #: Significance level of the tests, after correction.
@@ -54,7 +54,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class RatedSentence:
-    """A judged sentence, as far as a leaderboard looks at it."""
+    """What a leaderboard needs to know about a judged sentence."""
 
     label: Label
     assessable: bool = True
@@ -84,12 +84,12 @@ def counts_of(sentences: Sequence[RatedSentence], words: int) -> tuple[float, ..
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """What was measured of each captioner on each image.
+    """The measurements of each captioner on each image.
 
     Attributes:
         captioners: Names, sorted.
         images: Names, sorted.
-        counts: float64 of shape (captioners, images, `COLUMNS`); 0 where nothing was described.
+        counts: float64 of shape (captioners, images, `COLUMNS`); 0 for images not described.
     """
 
     captioners: tuple[str, ...]
@@ -129,7 +129,7 @@ class Standing:
 
     Attributes:
         captioner: Its name.
-        value: The ratio; None where nothing could be judged.
+        value: The ratio; None if nothing could be judged.
         low: Lower bound of the central 95 % interval.
         high: Its upper bound.
         best_rank: 1 + the number of captioners that are significantly better.
@@ -153,9 +153,9 @@ class Leaderboard:
         standings: From best to worst.
         p_values: `p_values[a, b]` of “a and b are equally good”, after Holm's correction, in the
             standings' order.
-        wins: `wins[a, b]`: share of resamples in which a is better, ties counting half.
+        wins: `wins[a, b]`: share of resamples in which a is better, with ties counting half.
         replicates: Number of resamples.
-        least_p: The least p-value that the permutations can give, after the correction.
+        least_p: The smallest p-value that the permutations can give, after the correction.
     """
 
     criterion: Criterion
@@ -167,7 +167,7 @@ class Leaderboard:
 
 
 def keys_of(images: Sequence[str]) -> npt.NDArray[np.uint64]:
-    """A key for each image from its name, so that its weights never depend on the others."""
+    """A key for each image from its name alone, so that its weights never depend on the others."""
     digests = (hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest() for name in images)
     return np.array([int.from_bytes(digest[:8]) for digest in digests], dtype=np.uint64)
 
@@ -191,7 +191,7 @@ def rank(ratings: Ratings, criterion: Criterion, *, replicates: int = 10_000) ->
     top, bottom, values = top[order], bottom[order], values[order]
     resampled = resamples(top, bottom, keys_of(ratings.images), replicates)
     pairs = len(order) * (len(order) - 1) // 2
-    # so many that the best corrected p-value is well below ALPHA
+    # enough for the smallest corrected p-value to be well below ALPHA
     permutations = max(replicates, min(int(4 * pairs / ALPHA), _MOST_PERMUTATIONS))
     p_values = holm(permutation_tests(top, bottom, replicates=permutations))
     standings = []
@@ -234,8 +234,8 @@ def resamples(
 
 
 def _bounds(value: float, images: int, resampled: Floats) -> tuple[float | None, float | None]:
-    """The interval; where all images agree, the exact one for as many trials as there are."""
-    if images <= 1:  # one says nothing of others
+    """The interval; if all images agree, the exact one for that number of trials."""
+    if images <= 1:  # one image says nothing about others
         return None, None
     exact = value in (0.0, 1.0)
     return exact_interval(round(value * images), images) if exact else _interval(resampled)
@@ -264,9 +264,9 @@ def permutation_tests(
 ) -> Floats:
     """Paired permutation tests of all pairs of captioners.
 
-    In each permutation, captioners swap what they did on a random half of the images that both have
-    described. p counts the permutations in which the ratios differ at least as much as observed,
-    the observed one included.
+    In each permutation, the captioners swap their results on a random half of the images that both
+    have described. p counts the permutations in which the ratios differ at least as much as
+    observed, including the observed arrangement.
 
     Args:
         top: Numerators of shape (captioners, images).
@@ -304,7 +304,7 @@ def permutation_tests(
 def holm(p_values: Floats) -> Floats:
     """Holm's step-down correction over the pairs of a symmetric matrix; NaN stays NaN.
 
-    SciPy has no family-wise correction (`false_discovery_control` bounds another error).
+    SciPy has no family-wise correction (`false_discovery_control` bounds a different error).
     """
     upper = np.triu_indices(len(p_values), k=1)
     p = p_values[upper]
@@ -320,11 +320,11 @@ def holm(p_values: Floats) -> Floats:
 
 
 def length_controlled(ratings: Ratings) -> Mapping[str, float]:
-    """Each captioner's factual share per description, at everybody's mean length.
+    """Each captioner's factual share per description, at the overall mean length.
 
-    Ordinary least squares of the share on the captioner and the logarithm of the caption's words
-    (the idea of AlpacaEval's length-controlled win rates, Dubois et al. 2024). Captioners without
-    a judged caption have no score.
+    By ordinary least squares of the share on the captioner and the logarithm of the caption's word
+    count (the idea of AlpacaEval's length-controlled win rates, Dubois et al. 2024). Captioners
+    without a judged caption have no score.
     """
     share, judged = ratings.sums("per_description")
     captions = ratings.counts[:, :, COLUMNS.index("captions")]

@@ -1,4 +1,4 @@
-"""Means of scores with intervals over images; what has no score is counted beside them."""
+"""Means of scores with intervals over images; unscored rows are counted separately."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Mean:
     """A mean over rows.
 
     Attributes:
-        value: None where no row has a score.
-        low: Lower bound of the central 95 % interval over images; None where they are too few.
+        value: None if no row has a score.
+        low: Lower bound of the central 95 % interval over images; None if these are too few.
         high: Its upper bound.
         rows: Rows with a score.
         unscored: Rows without one.
@@ -30,7 +30,7 @@ class Mean:
     unscored: int
 
     def line(self, name: str, rows: str) -> str:
-        """For a terminal; `rows` says what they are."""
+        """A line for the terminal; `rows` says what the rows are."""
         if self.value is None:
             return f"{name:<16}no {rows.removesuffix('s')} could be scored"
         spread = "" if self.low is None else f"  [{self.low:.4f}, {self.high:.4f}]"
@@ -41,10 +41,10 @@ class Mean:
 def mean_over(
     values: Sequence[float | None], images: Sequence[str], replicates: int = REPLICATES
 ) -> Mean:
-    """The mean of what is scored.
+    """The mean of the scored rows.
 
     Args:
-        values: A score of each row, or None.
+        values: Each row's score, or None.
         images: Name of each row's image; rows of one image are resampled together.
         replicates: Number of resamples.
     """
@@ -55,5 +55,5 @@ def mean_over(
 
 
 def ratio(sums: Floats) -> float:
-    """The first sum over the second; NaN where that is 0."""
+    """The first sum over the second; NaN if that is 0."""
     return float(sums[0] / sums[1]) if sums[1] else float("nan")

@@ -1,10 +1,10 @@
 """Any figure with an interval over images, and the paired test of two metrics.
 
-A figure is a function of scores and truths, one of each for every row; rows that look at the same
-image come and go together. Intervals: central 95 % of the Poisson bootstrap (`bootstrap.weights`,
-keyed by the image's name, so the same resamples serve every metric). Test of two metrics: in each
-permutation they swap their scores on a random half of the images (the PERM-BOTH of Deutsch et al.
-2021, over images); scores are first put on one scale by `comparable`.
+A figure is a function of scores and truths, one of each for every row; rows with the same image are
+resampled together. Intervals: central 95 % of the Poisson bootstrap (`bootstrap.weights`, keyed by
+the image's name, so the same resamples serve every metric). Test of two metrics: in each
+permutation they swap their scores on a random half of the images (PERM-BOTH of Deutsch et al. 2021,
+over images); `comparable` first puts scores on one scale.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Statistic = Callable[[Floats, Floats], float]
 Scale = Callable[[Floats], Floats]
-#: Weights that are held at a time: rows × replicates.
+#: Most weights held at a time: rows × replicates.
 _MOST = 2**22
 
 
@@ -33,11 +33,11 @@ class ResampledFigure:
     """A figure with its interval over images.
 
     Attributes:
-        value: None where the figure does not exist.
-        low: Lower bound of the central 95 % interval; None where resampling cannot say.
+        value: None if the figure does not exist.
+        low: Lower bound of the central 95 % interval; None if resampling cannot give it.
         high: Its upper bound.
-        rows: Rows that the figure is of.
-        units: Images that were resampled.
+        rows: Number of rows.
+        units: Number of images resampled.
     """
 
     value: float | None
@@ -52,11 +52,11 @@ class Compared:
     """The first metric's figure minus the second's.
 
     Attributes:
-        difference: None where one of the figures does not exist.
+        difference: None if one of the figures does not exist.
         low: Lower bound of the central 95 % interval.
         high: Its upper bound.
-        p_value: Two-sided, of “the two are equally good”; None where there is no figure.
-        least_p: The least p-value that so many permutations can give.
+        p_value: Two-sided, of “the two are equally good”; None if there is no figure.
+        least_p: The smallest p-value that this many permutations can give.
     """
 
     difference: float | None
@@ -124,27 +124,27 @@ def units_of(images: Sequence[str]) -> tuple[list[str], Ints]:
 
 
 def resamples(names: Sequence[str], unit: Ints, replicates: int) -> Sequence[Ints]:
-    """For each replicate, the rows that are in it, some of them several times."""
+    """The rows in each replicate, some of them several times."""
     drawn = weights(keys_of(names), replicates)
     rows = np.arange(len(unit))
     return [np.repeat(rows, drawn[unit, b]) for b in range(replicates)]
 
 
 def ranks(scores: Floats) -> Floats:
-    """Average ranks: the scale for statistics that only look at the order."""
+    """Average ranks: the scale for statistics that depend only on the order."""
     from scipy.stats import rankdata
 
     return np.asarray(rankdata(scores), dtype=np.float64)
 
 
 def standardized(scores: Floats) -> Floats:
-    """Mean 0 and deviation 1: the scale for Pearson's r."""
+    """Mean 0 and standard deviation 1: the scale for Pearson's r."""
     spread = scores.std()
     return (scores - scores.mean()) / spread if spread > 0 else scores - scores.mean()
 
 
 def unchanged(scores: Floats) -> Floats:
-    """Probabilities are on one scale as they are."""
+    """For probabilities, which are already on one scale."""
     return scores
 
 
@@ -163,7 +163,7 @@ def compared(
     """The paired permutation test of two metrics on the same rows.
 
     PERM-BOTH of Deutsch et al. 2021, over images: in each permutation the metrics swap their scores
-    on a random half of the images. The p-value counts the observed arrangement too.
+    on a random half of the images. The p-value includes the observed arrangement.
 
     Args:
         statistic: Function of scores and truths.
@@ -200,12 +200,12 @@ def compared(
 
 
 def swap_test(observed: float, spread: Floats, swapped: Floats, units: int) -> Compared:
-    """The paired test of two metrics whose scores of an image swap places.
+    """The paired test of two metrics that swap their scores of an image.
 
     Args:
         observed: The first metric's figure minus the second's.
-        spread: The same of every bootstrap resample.
-        swapped: The same of every permutation.
+        spread: The same in every bootstrap resample.
+        swapped: The same in every permutation.
         units: Number of images.
     """
     if not np.isfinite(observed):
@@ -221,7 +221,7 @@ def measured_sums(
     images: Sequence[str],
     replicates: int = 1000,
 ) -> ResampledFigure:
-    """As `measured`, for a statistic of summed counts.
+    """Like `measured`, for a statistic of summed counts.
 
     Args:
         statistic: Function of the counts' sum, of shape (…).
@@ -250,7 +250,7 @@ def compared_sums(
     replicates: int = 1000,
     seed: int = 0,
 ) -> Compared:
-    """As `compared`, for a statistic of summed counts: the metrics swap their counts of an image.
+    """Like `compared`, for a statistic of summed counts: the metrics swap their counts of an image.
 
     Args:
         statistic: Function of the counts' sum, of shape (…).

@@ -1,4 +1,4 @@
-"""Pearson's r with an interval over images: all replicates from one product of matrices."""
+"""Pearson's r with an interval over images: all replicates from one matrix product."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pearson(
     images: Sequence[str],
     replicates: int = REPLICATES,
 ) -> dict[str, float | None]:
-    """Pearson's r with its 95 % bootstrap interval over images; None where it does not exist."""
+    """Pearson's r with its 95 % bootstrap interval over images; None if it does not exist."""
     names = {image: k for k, image in enumerate(dict.fromkeys(images))}
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return {"value": None, "low": None, "high": None}
@@ -27,7 +27,7 @@ def pearson(
     if len(names) < MIN_RECORDS:
         return {"value": value, "low": None, "high": None}
     drawn = weights(keys_of(list(names)), replicates)[[names[image] for image in images]]
-    a, b = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()  # near 0 and 1, against cancellation
+    a, b = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()  # standardized, to avoid cancellation
     moments = np.stack([np.ones_like(a), a, b, a * a, b * b, a * b])
     n, sa, sb, saa, sbb, sab = moments @ drawn.astype(np.float64)  # each of shape (replicates,)
     with np.errstate(invalid="ignore", divide="ignore"):

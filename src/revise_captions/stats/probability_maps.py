@@ -1,11 +1,11 @@
 """Maps from a critic's P(factual) to a calibrated one, and the choice between them.
 
-    none            P as it is
+    none            P unchanged
     temperature     logit P divided by a temperature (Guo et al. 2017)
-    logistic        the same with a shift, for a critic that leans to Yes or to No (Platt 1999)
+    logistic        the same with a shift, for a critic biased to Yes or No (Platt 1999)
     isotonic        the best rising step function, joined by lines (Zadrozny & Elkan 2002)
 
-None of them reorders sentences, so rankings and areas under curves stay; thresholds move along.
+None of them reorders sentences, so rankings and areas under curves stay; thresholds are mapped too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 METHODS = ("none", "temperature", "logistic", "isotonic")
 FOLDS = 5
-#: P is rounded to four decimals: 0 and 1 are taken as half a step inside.
+#: P is rounded to four decimals: 0 and 1 are moved half a step inward.
 _EDGE = 5e-5
 _SCALES = (0.02, 50.0)
 
@@ -55,20 +55,20 @@ class ProbabilityMap:
         return np.round(1 / (1 + np.exp(-(self.scale * _logit(p) + self.shift))), 4)
 
     def after(self, first: ProbabilityMap) -> ProbabilityMap:
-        """This map of another's values. Neither is isotonic."""
+        """This map applied after another. Neither may be isotonic."""
         scale, shift = self.scale * first.scale, self.scale * first.shift + self.shift
         if (scale, shift) == (1.0, 0.0):
             return IDENTITY
         return ProbabilityMap("logistic" if shift else "temperature", scale, shift)
 
     def before(self, calibrated: float) -> float:
-        """The least P (of four decimals) that is mapped to `calibrated` or more; 1 if none is."""
+        """The smallest P (with four decimals) mapped to `calibrated` or more; 1 if none is."""
         grid = np.round(np.arange(10_001) / 10_000, 4)
         place = int(np.searchsorted(self(grid), calibrated - 1e-9))
         return float(grid[min(place, len(grid) - 1)])
 
     def __str__(self) -> str:
-        """As settings name it: `logistic(temperature=1.250, shift=1.020)`."""
+        """Its name in settings: `logistic(temperature=1.250, shift=1.020)`."""
         if self.method == "temperature":
             return f"temperature({1 / self.scale:.3f})"
         if self.method == "logistic":
@@ -84,7 +84,7 @@ class ProbabilityMap:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> ProbabilityMap:
-        """What `as_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        """The inverse of `as_json`. Raises KeyError, TypeError or ValueError for other data."""
         method = stored["method"]
         if method not in METHODS:
             raise ValueError(f"an unknown map {method!r}")
@@ -111,13 +111,13 @@ def _logit(p: Floats | np.float64) -> Floats:
 
 
 def fitted(method: str, p: Floats, factual: Bools, weights: Floats) -> ProbabilityMap:
-    """The map of a method that fits best: in likelihood, or, isotonic, in squared error.
+    """A method's best-fitting map: by likelihood or, for isotonic, by squared error.
 
     Args:
         method: One of `METHODS`.
         p: P(factual) of each sentence.
         factual: Whether it is; both classes occur.
-        weights: Sentences that each stands for.
+        weights: How many sentences each stands for.
     """
     if method == "none":
         return ProbabilityMap()
@@ -148,15 +148,15 @@ def fitted(method: str, p: Floats, factual: Bools, weights: Floats) -> Probabili
 def cross_validated(
     methods: Sequence[str], p: Floats, factual: Bools, weights: Floats, folds: NDArray[np.int64]
 ) -> dict[str, float]:
-    """Each method's Brier score on sentences that its map was not fitted on.
+    """Each method's Brier score on sentences that its map was not fitted to.
 
-    The Brier score is proper and, unlike the likelihood, finite where an isotonic map says 0 or 1.
+    The Brier score is proper and, unlike the likelihood, finite if an isotonic map gives 0 or 1.
 
     Args:
         methods: Of `METHODS`.
         p: P(factual) of each sentence.
         factual: Whether it is.
-        weights: Sentences that each stands for.
+        weights: How many sentences each stands for.
         folds: Each sentence's fold; both classes occur outside every fold.
     """
     scores = {}
@@ -170,19 +170,19 @@ def cross_validated(
 
 
 def chosen(scores: Mapping[str, float]) -> str:
-    """The method with the lowest score; of equals the simplest."""
+    """The method with the lowest score; the simplest of equals."""
     return min(scores, key=lambda method: (round(scores[method], 9), METHODS.index(method)))
 
 
 def spread(units: Sequence[str], factual: Bools) -> NDArray[np.int64]:
-    """A place in 0, 1, … for each sentence's unit, by which parts of the data are dealt out.
+    """A position 0, 1, … for each sentence's unit, by which units are dealt to parts of the data.
 
-    Neighboring places go to different parts, and units with wrong sentences are neighbors, as are
-    those with true ones: where each class occurs in two units, it occurs in two parts.
+    Neighboring positions go to different parts, and units with wrong sentences are neighbors, as
+    are those with true ones: a class that occurs in two units occurs in two parts.
 
     Args:
         units: What must not be split, such as each sentence's image.
-        factual: Of each sentence.
+        factual: For each sentence.
 
     Raises:
         UserError: A class occurs in fewer than two units.

@@ -1,10 +1,10 @@
 """How well marked spans agree: relaxed F1 over spans, macro-F1 over tokens.
 
-Where spans have scores (higher: more certainly wrong), a token has the lowest of the spans over it,
+If spans have scores (higher: more certainly wrong), a token gets the lowest of the spans over it,
 as in POSH's evaluation, and `best_token_macro_f1` is the maximum over all thresholds.
 
-Relaxed F1 (Hripcsak & Rothschild 2005; DOCENT's agreement): a span is matched where at least half
-of its tokens are inside spans of the other side. Precision is the share of predicted spans that are
+Relaxed F1 (Hripcsak & Rothschild 2005; DOCENT's agreement): a span is matched if at least half of
+its tokens are inside spans of the other side. Precision is the share of predicted spans that are
 matched, recall the share of human ones. Tokens are runs of letters and digits; a token belongs to a
 span that it overlaps.
 """
@@ -26,7 +26,7 @@ Sums = Sequence[float] | npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class SpanCounts:
-    """Of one text; counts add up. The last four are of tokens: marked by both, one or neither."""
+    """Counts of one text; they add up. The last four are tokens: marked by both, one or neither."""
 
     predicted: int = 0
     predicted_matched: int = 0
@@ -39,7 +39,7 @@ class SpanCounts:
 
 
 def count_spans(text: str, predicted: Sequence[Span], human: Sequence[Span]) -> SpanCounts:
-    """Spans that cover no token are left out."""
+    """Counts of one text. Spans that cover no token are left out."""
     tokens = [Span(*found.span()) for found in _TOKEN.finditer(text)]
     said = [marked for span in predicted if (marked := _inside(tokens, span))]
     true = [marked for span in human if (marked := _inside(tokens, span))]
@@ -63,7 +63,7 @@ def _inside(tokens: Sequence[Span], span: Span) -> set[int]:
 
 
 def relaxed_f1(total: Sums) -> float:
-    """From summed `SpanCounts` (their first four); NaN where neither side marked anything."""
+    """From summed `SpanCounts` (their first four); NaN if neither side marked anything."""
     predicted, predicted_matched, human, human_matched = map(float, total[:4])
     if predicted == 0 and human == 0:
         return float("nan")
@@ -73,7 +73,7 @@ def relaxed_f1(total: Sums) -> float:
 
 
 def token_macro_f1(total: Sums) -> float:
-    """From summed `SpanCounts`: mean F1 of marked and unmarked tokens; NaN where one is missing."""
+    """From summed `SpanCounts`: mean F1 of marked and unmarked tokens; NaN if one is missing."""
     both, only_predicted, only_human, neither = map(float, total[4:8])
     if both + only_human == 0 or only_predicted + neither == 0:
         return float("nan")
@@ -84,14 +84,14 @@ def token_macro_f1(total: Sums) -> float:
 def token_scores(
     text: str, spans: Sequence[tuple[Span, float]], human: Sequence[Span]
 ) -> tuple[list[float], list[bool]]:
-    """Of each token: the lowest score of the spans over it (-inf: none), and whether people
+    """For each token: the lowest score of the spans over it (-inf: none), and whether people
     marked it."""
     tokens = [Span(*found.span()) for found in _TOKEN.finditer(text)]
     return lowest(tokens, spans), overlapped(tokens, human)
 
 
 def lowest(tokens: Sequence[Span], spans: Sequence[tuple[Span, float]]) -> list[float]:
-    """Of each token the lowest score of the spans over it; -inf: none."""
+    """For each token, the lowest score of the spans over it; -inf: none."""
     scores: dict[int, float] = {}
     for span, score in spans:
         for k in _inside(tokens, span):
@@ -106,10 +106,10 @@ def overlapped(tokens: Sequence[Span], spans: Sequence[Span]) -> list[bool]:
 
 
 def best_token_macro_f1(counts: npt.NDArray[np.float64]) -> float:
-    """The highest `token_macro_f1` over thresholds; NaN where one class is missing.
+    """The highest `token_macro_f1` over thresholds; NaN if one class is missing.
 
-    `counts` (levels, 2): tokens that people marked, and did not, at each level of the score from
-    low to high. A threshold lies below each level; above the last, nothing is marked.
+    `counts` (levels, 2): tokens that people did and did not mark, at each level of the score from
+    low to high. There is a threshold below each level; above the last, nothing is marked.
     """
     human, clean = counts.sum(0)
     if human == 0 or clean == 0:

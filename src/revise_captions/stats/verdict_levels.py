@@ -1,15 +1,15 @@
 """How often a critic's verdicts are true, by the share of sentences that it calls factual.
 
-Rogan and Gladen's estimator takes a critic's error rates for the same on all captions. They are
-not: captioners that err more err more plainly, so that of the wrong sentences of good captions a
-larger share passes. Where a critic was measured on several populations of captions (captioners,
-kinds of images), the share of true sentences among those that it calls factual, and among those
-that it flags, follows from how many it calls factual:
+Rogan and Gladen's estimator assumes that a critic's error rates are the same on all captions. They
+are not: captioners that err more err more obviously, so a larger share of wrong sentences passes in
+good captions. If a critic was measured on several populations of captions (captioners, kinds of
+images), the share of true sentences among those that it calls factual, and among those that it
+flags, is modeled as depending on how many it calls factual:
 
     logit P(true) = a + b · [called factual] + c · (share called factual) + a population's offset
 
-with a, b and c fitted to all of them, by maximum likelihood. The value of a new population is that
-without an offset; its interval has those of the known ones.
+with a, b and c fitted to all of them, by maximum likelihood. A new population's value is the one
+without an offset; its interval uses the offsets of the known ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-#: Newton's steps, and halvings of an interval of this many log-odds each way.
+#: Newton steps; and bisection steps, of an interval of this many log-odds each way.
 _STEPS, _HALVINGS, _WIDEST = 30, 40, 6.0
 #: Populations that a fit needs.
 LEAST_POPULATIONS = 4
@@ -29,7 +29,7 @@ LEAST_POPULATIONS = 4
 
 @dataclass(frozen=True, slots=True)
 class JudgedPopulation:
-    """Sentences of one population, numbers of each.
+    """Counts of sentences in one population.
 
     Attributes:
         kept: Those that the critic calls factual.
@@ -49,7 +49,7 @@ class JudgedPopulation:
 
     @property
     def said(self) -> float:
-        """The share that is called factual."""
+        """The share called factual."""
         return self.kept / self.size
 
 
@@ -62,7 +62,7 @@ class VerdictLevels:
         kept: b.
         said: c, not negative.
         offsets: Of the populations that it was fitted to.
-        shares: What share of the sentences each of them has.
+        shares: Each population's share of the sentences.
     """
 
     level: float
@@ -75,20 +75,20 @@ class VerdictLevels:
         """The shares of true sentences among those called factual, and among the flagged.
 
         Args:
-            said: The share that is called factual.
+            said: The share called factual.
             offset: Of the population.
         """
         flagged = self.level + self.said * said + offset
         return _logistic(flagged + self.kept), _logistic(flagged)
 
     def drawn(self, said: Floats, seed: int) -> tuple[Floats, Floats]:
-        """The same with the offset of a known population each, drawn by its size."""
+        """The same, each with the offset of a known population, drawn in proportion to its size."""
         rng = np.random.default_rng(seed)
         return self.true_of(said, rng.choice(self.offsets, len(said), p=self.shares))
 
 
 def fitted_levels(populations: Sequence[JudgedPopulation]) -> VerdictLevels | None:
-    """The model of some populations; None where they are too few."""
+    """The model fitted to populations; None if they are too few."""
     if len(populations) < LEAST_POPULATIONS:
         return None
     cells = [
@@ -114,7 +114,7 @@ def fitted_levels(populations: Sequence[JudgedPopulation]) -> VerdictLevels | No
 
 
 def _offset(model: VerdictLevels, one: JudgedPopulation) -> float:
-    """With which the model gives the population's own share of true sentences."""
+    """The offset with which the model gives the population's own share of true sentences."""
     true = (one.kept_true + one.flagged_true + 0.5) / (one.size + 1)
     low, high = -_WIDEST, _WIDEST
     for _ in range(_HALVINGS):

@@ -1,6 +1,6 @@
 """Words that tell `revise_captions.text.sentences` whether a full stop ends a sentence.
 
-Hand-made, then completed from the errors on the train and dev parts of UD English EWT.
+Written by hand, then completed from the errors on the train and dev parts of UD English EWT.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ NUMBERED = _words(
     "No Nos Nr Fig Figs Vol Vols P Pp Ch Sec Art Eq Tab Ser Op Pt Ext Tel Ph Jan Feb Mar Apr Jun "
     "Jul Aug Sep Sept Oct Nov Dec no nos nr fig figs vol vols p pp ch eq ext tel ph"
 )
-# May end a sentence; whether they do, the next word tells.
+# May end a sentence, depending on the next word.
 OPEN = _words(
     "Inc Ltd Co Corp Jr Sr Bros Ave Blvd Rd St Sq Hwy Dept Univ Assn Jan Feb Mar Apr Aug Sept "
     "Sep Oct Nov Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Fig Vol Ed Eds Gmbh Mfg Intl Natl "
     "Min Max Al al ed eds dept fig vol inc ltd"
 )
-# A lower-case word after a number and one of these: the sentence goes on.
+# If a lower-case word follows a number and one of these, the sentence goes on.
 MEASURES = _words(
     "ft in lb lbs oz cm mm m km kg g ml l hr hrs min mins sec secs yd yds sq mph cu qt pt gal "
     "hp w kw kwh mi dia"

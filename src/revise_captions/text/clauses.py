@@ -1,10 +1,10 @@
-"""The clauses of a sentence that could stand, or go, alone.
+"""The clauses of a sentence that could stand alone, or be removed.
 
     The dog is brown, and it is asleep.      The dog is brown. / It is asleep.
     There is a dog, a cat and a ball.        one clause, with a list
 
-Rules on words, not a parse: what has no verb of its own belongs to the clause before it. The verbs
-are those of short descriptions; a clause whose verb is another one is not taken apart.
+Uses rules on words, not a parse: a part without a verb of its own belongs to the clause before it.
+Known verbs are those of short descriptions; a clause with any other verb is not split off.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from itertools import pairwise
 
 from revise_captions.records import Span
 
-#: Of the rules here; part of the signature.
+#: Version of these rules; part of the signature.
 VERSION = "clauses/2"
-#: Characters; what is longer is no sentence of a few clauses.
+#: Characters; anything longer is not a sentence of a few clauses.
 _LONGEST = 1000
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|can|stands?|sits?|flies|fly|jumps?|leaps?|waves?|sleeps?|holds?|"
@@ -34,7 +34,7 @@ class SpokenPart:
     """A clause.
 
     Attributes:
-        span: In code points of the sentence, without what joins it to others.
+        span: In code points of the sentence, without conjunctions and commas around it.
         text: The clause as a sentence of its own.
     """
 
@@ -43,9 +43,9 @@ class SpokenPart:
 
 
 def clauses(sentence: str) -> tuple[SpokenPart, ...]:
-    """The clauses of a sentence in order, two or more; () where it has one.
+    """The clauses of a sentence in order, two or more; () if it has only one.
 
-    A sentence with a quotation, or with a clause that hangs on another, is not taken apart.
+    A sentence with a quotation, or with a subordinate clause, is not split.
     """
     if len(sentence) > _LONGEST or _WHOLE.search(sentence):
         return ()
@@ -64,7 +64,7 @@ def clauses(sentence: str) -> tuple[SpokenPart, ...]:
 
 
 def without_clause(sentence: str, gone: Span) -> str:
-    """The sentence without one of its clauses; as it is where that is none of them."""
+    """The sentence without one of its clauses; unchanged if `gone` is not one of them."""
     parts = clauses(sentence)
     left = [part for part in parts if part.span != gone]
     if not left or len(left) == len(parts):
@@ -79,14 +79,14 @@ def without_clause(sentence: str, gone: Span) -> str:
 
 
 def with_clause(sentence: str, place: Span, text: str) -> str:
-    """The sentence with a sentence in the place of one of its clauses."""
+    """The sentence with another sentence in place of one of its clauses."""
     put = text.rstrip(_MARKS)
     put = put if place.start == 0 else _lowered(put)
     return sentence[: place.start] + put + sentence[place.end :]
 
 
 def _lowered(text: str) -> str:
-    """Without the capital of a beginning; names in capitals keep theirs."""
+    """The text without a sentence's initial capital; words all in capitals keep theirs."""
     first = text.partition(" ")[0]
     return text if len(first) > 1 and first.isupper() else text[:1].lower() + text[1:]
 

@@ -1,8 +1,8 @@
 """Content words of a sentence, compared by lemma: a rewrite may not add any of its own.
 
 Lemmas come from simplemma's English dictionary, which is part of its package; a stemmer would
-conflate many more pairs of different words. Words that the dictionary does not know are compared by
-form, and so are other languages; scripts written without spaces, character by character.
+conflate many more pairs of different words. Words that the dictionary does not know, and other
+languages, are compared by form; scripts written without spaces, character by character.
 """
 
 # ruff: noqa: SIM905  (word lists read better as text)
@@ -15,7 +15,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
-#: Written without spaces between words: each character is compared on its own.
+#: Scripts without spaces between words: each character is compared on its own.
 _UNSPACED = "\u0e00-\u0eff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u9fff\uf900-\ufaff"
 _WORD = re.compile(
     rf"[{_UNSPACED}]|\d+(?:[.,:]\d+)*|(?:(?![{_UNSPACED}])[^\W\d_])+(?:'(?:(?![{_UNSPACED}])[^\W\d_])+)*"
@@ -36,8 +36,8 @@ _NUMBERS = {word: n for n, word in enumerate(_UNITS)} | {
 }
 _NUMBERS |= {"single": 1, "hundred": 100, "thousand": 1000, "dozen": 12}
 
-#: Determiners, pronouns, auxiliaries, conjunctions, prepositions, which a rewrite may add. Numbers,
-#: quantities ("all", "many", "both"), negations and words of place ("behind") are content.
+#: Words that a rewrite may add: determiners, pronouns, auxiliaries, conjunctions, prepositions.
+#: Numbers, quantities ("all", "many", "both"), negations and words of place ("behind") are content.
 FUNCTION_WORDS = frozenset(
     """
     a an the this that these those each every either another other others such what which who whom
@@ -52,9 +52,9 @@ FUNCTION_WORDS = frozenset(
     of to in on at by for with from into onto upon about off out up down via per
     """.split()
 )
-#: In characters.
+#: Texts of up to this many characters are cached.
 _LONGEST_KEPT = 1000
-#: Words for the same place relation, compared as one.
+#: Words for the same spatial relation, treated as equal.
 _SAME = {
     "below": "under", "beneath": "under", "underneath": "under", "over": "above",
     "next": "beside", "near": "beside", "alongside": "beside", "grey": "gray", "colour": "color",
@@ -68,7 +68,7 @@ def words(text: str) -> list[str]:
 
 
 class _Word(NamedTuple):
-    """A word as written, its key, and all keys that it may go by."""
+    """A word as written, its key, and all keys that it may match."""
 
     text: str
     key: str
@@ -76,7 +76,7 @@ class _Word(NamedTuple):
 
 
 def content(text: str) -> dict[str, str]:
-    """Content words by key: words with equal keys are the same for the guard.
+    """Content words by key: the guard treats words with equal keys as the same.
 
     A key is a lemma, a number in digits, or `NEGATION`; the value is the word as written.
     """
@@ -88,7 +88,7 @@ def content(text: str) -> dict[str, str]:
 
 
 def known_keys(*sources: str) -> set[str]:
-    """Keys of all words of the sources, in every form; an article counts as one."""
+    """Keys of all words of the sources, in every form; an article counts as "one"."""
     known: set[str] = set()
     for source in sources:
         for word in _words_of(source):
@@ -99,7 +99,7 @@ def known_keys(*sources: str) -> set[str]:
 
 
 def content_keys(text: str) -> list[tuple[str, frozenset[str]]]:
-    """Content words of `text`, in order and as often as they are said, with all their keys."""
+    """Content words of `text`, in order and with repetitions, each with all its keys."""
     return [(word.text, word.keys) for word in _words_of(text) if word.text not in FUNCTION_WORDS]
 
 
@@ -112,10 +112,10 @@ def new_content(text: str, *sources: str) -> list[str]:
 
 
 def repeated_content(text: str, sentence: str, rationale: str) -> list[str]:
-    """Content words that `text` has more often than `sentence`, one more for `rationale`.
+    """Content words that `text` repeats beyond `sentence` and one occurrence for `rationale`.
 
-    "A cat and a cat" for "A bird and a cat" with "it is a cat, not a bird": put in where it
-    belongs, and once more over something that was right. Does not apply where characters are words.
+    They show a correction made where it belongs, and again over something that was right: "a cat
+    and a cat". Does not apply to scripts compared character by character.
     """
     before, named = _counts(sentence), _counts(rationale)
     counted = _counts(text)
@@ -132,8 +132,8 @@ def _counts(text: str) -> Counter[str]:
 
 
 def _words_of(text: str) -> tuple[_Word, ...]:
-    """The words of a text with their keys. Guards and the reading of rationales ask for those of
-    one sentence dozens of times, so they are kept; of long texts they are not, for the memory."""
+    """The words of a text with their keys. Guards and the parsing of rationales ask for those of
+    the same sentence dozens of times, so they are cached, except for long texts, to save memory."""
     return _kept(text) if len(text) <= _LONGEST_KEPT else _read(text)
 
 
@@ -165,13 +165,13 @@ def _keys(text: str) -> list[tuple[str, str]]:
 
 
 def read_dictionary() -> None:
-    """Loads the dictionary now instead of at the first word."""
+    """Loads the dictionary now rather than at the first word."""
     lemma("word")
 
 
 @lru_cache(maxsize=50_000)
 def lemma(word: str) -> str:
-    """The dictionary form of a casefolded word; the word itself where it is unknown."""
+    """The dictionary form of a casefolded word; the word itself if it is unknown."""
     from simplemma import lemmatize
 
     if len(word) > 40 or not word.isascii() or not word.isalpha():
@@ -182,10 +182,10 @@ def lemma(word: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def _forms(word: str) -> frozenset[str]:
-    """Other keys the word may go by, where the dictionary took it for a word of its own.
+    """Other keys that the word may match, if the dictionary lists it as a word of its own.
 
-    "sitting" (also a noun) goes with "sit", "leaves" (also a verb) with "leaf", "bigger" with
-    "big", and the plural of a word that the dictionary does not know with its singular.
+    "sitting" (also a noun) matches "sit", "leaves" (also a verb) "leaf", "bigger" "big", and the
+    plural of a word that the dictionary does not know matches its singular.
     """
     stems: list[str] = []
     if word.endswith("ing") and len(word) > 5:

@@ -1,4 +1,4 @@
-"""Numbers as people read them, in the terminal, in reports and in pages."""
+"""Numbers formatted for people, in the terminal, in reports and in pages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import ceil, log10
 
 
 def percent(value: float | None) -> str:
-    """`0.9123` as `91.2 %`; only 1 itself is shown as 100 %, and only 0 itself as 0 %."""
+    """`0.9123` as `91.2 %`; only exactly 1 is shown as 100 %, and only exactly 0 as 0 %."""
     if value is None:
         return "–"
     shown = round(100 * value, 1)
@@ -34,10 +34,10 @@ def duration(seconds: float) -> str:
 
 
 def p_value(p: float, least: float) -> str:
-    """A p-value: two digits where it is not below .05, else three or as many as it takes.
+    """A p-value with two decimals if at least .05, else with three or as many as needed.
 
-    Never smaller than `least`, the smallest that a test by resampling can give: where nothing
-    reached what was observed in 499 permutations, `p < 0.002`.
+    Never smaller than `least`, the smallest that a resampling test can give: `p < 0.002` if none
+    of 499 permutations reached the observed value.
     """
     digits = max(3, ceil(-log10(least) - 0.01))
     if p <= least * (1 + 1e-9):

@@ -1,8 +1,8 @@
-"""What is frequent among millions of different things, in memory that does not grow with them.
+"""Frequent items among millions of different ones, in constant memory.
 
-Misra and Gries's counters (“Finding repeated elements”, 1982), which add up as in Agarwal et al.,
+Misra and Gries's counters (“Finding repeated elements”, 1982), merged as in Agarwal et al.,
 “Mergeable summaries” (2012): whatever makes up more than 1 / (`COUNTERS` + 1) of everything is
-found, and no count is too large, or short by more than that share.
+found, and no count is too large, or too small by more than that share of everything.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 COUNTERS = 10_000
-#: Different places of a thing that are told apart.
+#: How many different places are counted for each text.
 PLACES = 10
 
 
@@ -24,11 +24,11 @@ class _Counter:
 
 @dataclass(slots=True)
 class FrequentTexts:
-    """Counts of texts, each with the first `PLACES` different places where it was; `+=` adds
+    """Counts of texts, each with the first `PLACES` different places where it occurred; `+=` adds
     another's.
 
     Attributes:
-        total: Texts that were added, with repetitions.
+        total: How many texts were added, with repetitions.
         short: The most by which a count may be too small; 0 up to `COUNTERS` different texts.
     """
 
@@ -38,7 +38,7 @@ class FrequentTexts:
     _counters: dict[bytes, _Counter] = field(default_factory=dict)
 
     def add(self, text: str, place: bytes) -> None:
-        """Counts a text; of long ones `longest` characters are kept."""
+        """Counts a text; only `longest` characters of long ones are kept."""
         self.total += 1
         key = digest(text)
         found = self._counters.get(key)
@@ -52,8 +52,8 @@ class FrequentTexts:
             found.places.add(place)
 
     def most(self, fewest: float) -> list[tuple[str, int, int]]:
-        """Text, count and number of places (`PLACES`: or more), most frequent first, of those
-        that were counted at least `fewest` times."""
+        """Text, count and number of places (`PLACES` means that or more), most frequent first, of
+        those counted at least `fewest` times."""
         known = [one for one in self._counters.values() if one.count >= fewest]
         known.sort(key=lambda one: (-one.count, one.text))
         return [(one.text, one.count, len(one.places)) for one in known]

@@ -1,4 +1,4 @@
-"""Caption text as HTML: escaped, nothing hidden in it, and word-level differences."""
+"""Caption text as HTML: escaped, with invisible characters shown, and word-level differences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from revise_captions.outside_text import UNSEEN
 
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
-#: Longer sentences are shown as replaced whole: matching takes quadratic time.
+#: Longer sentences are shown as wholly replaced, as matching takes quadratic time.
 MAX_TOKENS = 600
 
 
@@ -48,7 +48,7 @@ Opcode = tuple[str, int, int, int, int]
 
 
 def _merged(opcodes: Sequence[Opcode]) -> list[Opcode]:
-    """Changes with only one token between them (a space, mostly) become one: easier to read."""
+    """Merges changes with only one token (mostly a space) between them: easier to read."""
     merged: list[Opcode] = []
     for place, code in enumerate(opcodes):
         after_change = bool(merged) and merged[-1][0] != "equal"

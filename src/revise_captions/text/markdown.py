@@ -1,9 +1,9 @@
 """Sentences of a caption that may be Markdown, as today's models write it.
 
-What only gives a caption its form is no sentence, so that it is never judged, rewritten or removed:
-headings, labels (`**Overview:**`), list marks and numbers, rules, the head of a table and the pipes
-around its rows. A row of a table is one sentence. Blocks are found by markdown-it-py (CommonMark
-and tables), without what a caption hardly means: code by indentation, HTML, underlined headings.
+Structure is not a sentence, so it is never judged, rewritten or removed: headings, labels
+(`**Overview:**`), list markers and numbers, rules, a table's header and the pipes around its rows.
+A table row is one sentence. Blocks are found by markdown-it-py (CommonMark and tables), without
+what a caption hardly ever means: indented code, HTML, underlined headings.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from revise_captions.text.sentences import split
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-#: A text without such a line has no structure: most captions, which need no parser.
+#: A text without such a line has no structure and needs no parser; most captions are like that.
 _MARKED = re.compile(
     r"^[ \t]*(?:#{1,6}[ \t]|[-*+•][ \t]|\d{1,3}[.)][ \t]|[|>]|\*\*|__|(?:[-*_][ \t]*){3,}$)", re.M
 )
-#: What a sentence begins with also where no parser sees a list.
+#: Markers that may begin a sentence even where the parser sees no list.
 _MARKS = re.compile(r"(?:(?:[-*•–>]|#{1,6}|\d{1,3}[.)])[^\S\n]+)+(?=\S)")
 _ITEM = re.compile(r"\s*(?:(?:[-*+•–]|\d{1,3}[.)])\s+)+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LABEL = re.compile(r"(\*\*|__)(?:(?!\1)[^\n]){1,80}(?::\1|\1:)(?=\s|\Z)\s*")
-#: A paragraph that is all bold and ends as no sentence does.
+#: A paragraph that is all bold and does not end like a sentence.
 _TITLE = re.compile(r"(\*\*|__)(?:(?!\1)[^\n]){1,80}(?<![.!?…。])\1\s*\Z")
 _PART = re.compile(r"(?<=[\r\n])[ \t]*(?=\*\*|__|>)")
 _QUOTE = re.compile(r"(?:[ \t]*>)+[ \t]?")
@@ -38,14 +38,14 @@ _OFF = ("blockquote", "code", "fence", "html_block", "lheading", "reference")
 
 
 def sentence_spans(text: str) -> tuple[Span, ...]:
-    """Splits a caption into what can be judged.
+    """Splits a caption into the sentences that can be judged.
 
     Args:
         text: Any text.
 
     Returns:
-        Half-open `[start, end)` spans in code points, in order, without what is only form; those of
-        `split`, without marks before them, where the text is no Markdown, or nothing would be left.
+        Half-open `[start, end)` spans in code points, in order, without structure; those of
+        `split`, without leading markers, if the text is not Markdown, or nothing would be left.
     """
     if _MARKED.search(text) is None:
         return _unmarked(text, split(text))
@@ -58,8 +58,8 @@ def sentence_spans(text: str) -> tuple[Span, ...]:
 
 
 def item_mark(gap: str) -> int | None:
-    """Where the mark of a list's item, with the line break before it, begins at the end of a gap
-    between sentences; None where the gap does not end in one."""
+    """Where a list item's marker, with the line break before it, begins if a gap between sentences
+    ends in one; None otherwise."""
     line = max(gap.rfind("\n"), gap.rfind("\r")) + 1
     return len(gap[:line].rstrip()) if _ITEM.fullmatch(gap, line) else None
 
@@ -73,7 +73,7 @@ def _unmarked(text: str, spans: Sequence[Span]) -> tuple[Span, ...]:
 
 
 def _prose(text: str) -> Iterator[Span]:
-    """Paragraphs, items of lists, and rows of tables, without their marks."""
+    """Paragraphs, list items, and table rows, without their markers."""
     lines = _lines(text)
     tokens = _parser().parse(text)
     head = False
@@ -91,7 +91,7 @@ def _prose(text: str) -> Iterator[Span]:
 
 
 def _without_labels(text: str, place: Span) -> Iterator[Span]:
-    """A paragraph's parts: a line that begins in bold, or as a quotation, begins one."""
+    """A paragraph's parts: each line that begins in bold, or as a quotation, starts a new one."""
     starts = [place.start, *(m.start() for m in _PART.finditer(text, place.start + 1, place.end))]
     for start, end in pairwise([*starts, place.end]):
         if quote := _QUOTE.match(text, start, end):
@@ -103,7 +103,7 @@ def _without_labels(text: str, place: Span) -> Iterator[Span]:
 
 
 def _place(text: str, lines: Sequence[Span], content: str) -> Span:
-    """Where a paragraph's content stands: its first line without the marks before it."""
+    """The span of a paragraph's content, without the markers before its first line."""
     first = _LINE_END.split(content, maxsplit=1)[0].strip()
     at = text.find(first, lines[0].start, lines[0].end)
     return Span(max(at, lines[0].start), lines[-1].end)

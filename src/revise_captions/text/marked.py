@@ -1,4 +1,4 @@
-"""A text with what is wrong or doubtful in it marked, for the terminal and as HTML."""
+"""A text with wrong and doubtful parts marked, for the terminal and as HTML."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from revise_captions.outside_text import plain
 from revise_captions.records import Span
 from revise_captions.text.html import visible
 
-#: A run of characters of one state, and the state: what is wrong, what is doubtful, or "".
+#: A run of characters in one state, and the state's name: the one for wrong, for doubtful, or "".
 Piece = tuple[str, str]
 
 
 def pieces(text: str, marks: Iterable[tuple[Span, str]]) -> list[Piece]:
-    """A text in runs of one state, the last mark's over each character."""
+    """A text in runs of one state; the last mark over a character decides its state."""
     states = [""] * len(text)
     for span, state in marks:
         inside = range(len(text))[span.start : span.end]
@@ -39,7 +39,7 @@ def for_terminal(found: Iterable[Piece], wrong: str, *, color: bool) -> str:
 
 
 def as_html(found: Iterable[Piece], titles: Mapping[str, str] = MappingProxyType({})) -> Markup:
-    """Escaped, marks as `<mark>` with the state as class; `titles`: what states mean."""
+    """Escaped HTML, marks as `<mark>` with the state as class; `titles`: what states mean."""
     parts = []
     for state, text in found:
         title = Markup(' title="{}"').format(titles[state]) if state in titles else ""

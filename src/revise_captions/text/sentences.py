@@ -1,13 +1,13 @@
 """Sentences of a caption, as exact offsets.
 
 `split` looks once at every place where a sentence could end (a mark such as `.`, `?` or `。`, a
-line break, a bullet, an emoji) and decides from a few dozen characters around it, so the time is
-linear in the text. It is deterministic, knows no locale, and loads nothing.
+line break, a bullet, an emoji) and decides from a few dozen characters around it, so it takes time
+linear in the text. It is deterministic, independent of the locale, and loads nothing.
 
 Every character that is not white space belongs to exactly one span: bullets, numbering and Markdown
-stay with their sentence, a line of dashes is a span of its own. A quotation or parenthesis that
+stay with their sentence, and a line of dashes is a span of its own. A quotation or parenthesis that
 opens inside a sentence and closes within `_PAIR_REACH` characters is never split (`the sign reads
-"STOP. NO ENTRY." in red`). Scripts that mark no sentence ends (Thai) are split at line breaks only.
+"STOP. NO ENTRY." in red`). Scripts without sentence marks (Thai) are split only at line breaks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from revise_captions.text.abbreviations import (
     TITLES,
 )
 
-_PAIR_REACH = 160  # code points; beyond it, an unclosed quote is likelier than a quotation
+_PAIR_REACH = 160  # code points; beyond this, an unclosed quote is likelier than a quotation
 _WORD_REACH = 40
 _CUE_REACH = 80
 
@@ -76,11 +76,11 @@ def split(text: str) -> tuple[Span, ...]:
     Deterministic, without a model or locale, in time linear in the text.
 
     Args:
-        text: Any text; all white space has no sentences.
+        text: Any text; one of only white space has no sentences.
 
     Returns:
         Half-open `[start, end)` spans in code points, in order. They never overlap, are never
-        empty, and have no white space at either end; between them there is nothing but white space.
+        empty, and have no white space at either end; only white space is between them.
 
     Examples:
         >>> [span.of("A dog. It sits.") for span in split("A dog. It sits.")]
@@ -97,10 +97,10 @@ def _stripped(text: str, start: int, end: int) -> Span:
 
 
 def _cuts(text: str) -> Iterator[int]:
-    """Offsets at which a new sentence begins, in order (0 and the end of the text excepted)."""
+    """Offsets at which a new sentence begins, in order, except 0 and the end of the text."""
     pairs = _pairs(text)
     pair = 0
-    start = 0  # of the sentence that is being read
+    start = 0  # of the current sentence
     word = _first_word(text, 0)  # where its first word begins
     shielded = 0  # no sentence ends before this offset
     for m in _CANDIDATE.finditer(text):
@@ -113,7 +113,7 @@ def _cuts(text: str) -> Iterator[int]:
         bullet = m.lastgroup == "bullet"
         if (m.end("close") if m["mark"] else end) <= shielded or end >= len(text):
             continue
-        if not bullet and word >= m.start():  # nothing to end: "...", "- ", "**"
+        if not bullet and word >= m.start():  # no word to end: "...", "- ", "**"
             if _is_new_block(text, m) or (m["line"] and _is_break(text, start, m)):
                 start = end
                 yield start
@@ -160,7 +160,7 @@ def _is_end(text: str, start: int, m: re.Match[str]) -> bool:
 
 
 def _ends_before_lower(text: str, start: int, m: re.Match[str], before: str) -> bool:
-    """A mark, then a lower-case word: a sloppy writer, or a name ("Yahoo! logo", "Inc. in")?"""
+    """A mark, then a lower-case word: careless writing, or a name ("Yahoo! logo", "Inc. in")?"""
     if before[:1].isupper() or "." in before:
         return False
     if m["mark"] != ".":
@@ -170,7 +170,7 @@ def _ends_before_lower(text: str, start: int, m: re.Match[str], before: str) -> 
 
 
 def _stop_ends(text: str, start: int, m: re.Match[str], before: str, following: str) -> bool:
-    """Whether a single full stop ends the sentence, where no lower-case word follows."""
+    """Whether a single full stop ends the sentence, if no lower-case word follows."""
     key = before.capitalize() if before[:1].isupper() else before
     closed = bool(m["close"])
     if key in TITLES and not closed:
@@ -239,7 +239,7 @@ def _is_blank(run: str) -> bool:
 
 
 def _pairs(text: str) -> list[Span]:
-    """Quotations and brackets no longer than the reach: offsets of their two marks, in order."""
+    """Quotations and brackets within the reach: offsets of their two marks, in order."""
     opened: dict[str, list[int]] = {}
     found: list[Span] = []
     for m in _PAIR_MARK.finditer(text):

@@ -1,4 +1,4 @@
-"""Token ids of untrusted text, none of which is a special token's; small tokenizers of our own."""
+"""Token ids of untrusted text, never of special tokens; and small tokenizers of our own."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-#: One word, number sign, run of punctuation or of white space at a time, the space leading.
+#: One word, digit, or run of punctuation or white space at a time, with its leading space.
 _WORDS = r" ?\p{L}+| ?[^\s\p{L}\p{N}]+|\p{N}|\s+(?!\S)|\s+"
-#: Words in capitals are spelled out: signs show words that training never saw.
+#: Words in capitals are spelled out, as signs show words never seen in training.
 _CAPITALS = r"\p{Lu}(?=\p{Lu})|(?<=\p{Lu})\p{Lu}"
 
 
@@ -24,7 +24,7 @@ def train_bytes(
     """A byte-level BPE tokenizer on `texts`: every byte is covered, so any text round-trips.
 
     `vocab_size` bounds the vocabulary, the `special` tokens and 256 bytes included;
-    `min_frequency` is how often two pieces must stand side by side to be joined.
+    `min_frequency` is how often two pieces must be adjacent to be merged.
     """
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -49,7 +49,7 @@ def train_bytes(
 
 
 class PlainText:
-    """Encodes texts with a tokenizer's special tokens switched off: nothing in them becomes one."""
+    """Encodes texts with the special tokens switched off, so that nothing in them becomes one."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
         from tokenizers import Tokenizer
@@ -58,7 +58,7 @@ class PlainText:
         self._backend.encode_special_tokens = True
 
     def encoded(self, text: str) -> Encoding:
-        """The ids of a text, with their places in it."""
+        """The ids of a text, with their offsets in it."""
         return self._backend.encode(encodable(text), add_special_tokens=False)
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
@@ -70,10 +70,10 @@ class PlainText:
 
 
 def plain_ids(tokenizer: PreTrainedTokenizerBase, added: re.Pattern[str], text: str) -> list[int]:
-    """Ids of untrusted text by any tokenizer of transformers: none of them is an added token's.
+    """Ids of untrusted text from any transformers tokenizer, never of an added token.
 
-    The text is cut inside whatever `added` takes for an added token, and each part is encoded on
-    its own without special tokens.
+    The text is split inside whatever `added` matches as an added token, and each part is encoded
+    on its own without special tokens.
     """
     parts, start = [], 0
     while found := added.search(text, start):

@@ -1,4 +1,4 @@
-"""What VELA's two branches take and give, whoever computes them."""
+"""The inputs and outputs of VELA's two branches, independent of their implementation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class VelaItem:
     Attributes:
         candidate: The caption.
         references: Reference captions.
-        image: The image, upright RGB; None if there is none, or it is not needed.
+        image: The image, upright RGB; None if there is none, or none is needed.
     """
 
     candidate: str
@@ -33,7 +33,7 @@ class BranchFeatures:
 
     Attributes:
         vector: float32.
-        cut: Tokens of the texts that did not fit into the model's context and were left out.
+        cut: How many tokens of the texts did not fit into the model's context and were left out.
     """
 
     vector: Vector
@@ -44,7 +44,7 @@ class PairEncoder(Protocol):
     """The I2C branch: images and captions to [|a − b|, a ⊙ b] (VELA, section 4.2).
 
     Attributes:
-        settings: Everything that decides a feature, by name.
+        settings: Everything that determines a feature, by name.
         width: Length of a feature vector.
         sees: Whether it needs the image.
         compares: Whether it needs references.
@@ -63,5 +63,5 @@ class PairEncoder(Protocol):
     def compares(self) -> bool: ...
 
     def encode(self, items: Sequence[VelaItem], cache: FeatureCache) -> list[BranchFeatures]:
-        """Features of each caption with its image, or references, which every item has."""
+        """Features of each caption with its image or references, which every item must have."""
         ...

@@ -1,7 +1,7 @@
-"""What a trained metric is: `vela.json` and `vela.safetensors` in one folder.
+"""A trained metric's files: `vela.json`, its card, and `vela.safetensors` in one folder.
 
-The card names the backbones by name and digest, the branches, the prompts' version, the
-perspectives with the scales that people rated on, and how it was trained.
+The card gives the backbones by name and digest, the branches, the prompts' version, the
+perspectives with the scales that people rated on, and how the metric was trained.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Backbone:
 
     Attributes:
         name: As the user gave it.
-        settings: What decides its features: `name@digest`, dtype, versions, limits.
+        settings: What determines its features: `name@digest`, dtype, versions, limits.
     """
 
     name: str
@@ -38,17 +38,17 @@ class Backbone:
 
 @dataclass(frozen=True, slots=True)
 class VelaCard:
-    """Everything that decides a score, beside the weights, and where they come from.
+    """Everything besides the weights that determines a score, and where the weights come from.
 
     Attributes:
         perspectives: Names of the scores.
-        scales: For each, lowest and highest rating; scores are the share of the way between.
+        scales: For each, the lowest and highest rating, which correspond to scores of 0 and 1.
         language: The R2C branch's model; None: the branch is off.
         pair: The I2C branch's model; None: the branch is off.
         references: Whether the prompts hold references.
-        adapter: Whether a LoRA adapter of the language model lies in `adapter`.
-        training: Settings, data, the course of training, and validation figures.
-        format: Version of what is here.
+        adapter: Whether there is a LoRA adapter of the language model in `adapter`.
+        training: Settings, data, training history, and validation figures.
+        format: Version of this format.
     """
 
     perspectives: tuple[str, ...]
@@ -62,7 +62,7 @@ class VelaCard:
 
 
 def save(folder: Path, card: VelaCard, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Writes weights, then the card, without which a folder is no metric."""
+    """Writes weights, then the card, without which a folder is not a metric."""
     from safetensors.torch import save as as_bytes
 
     with replacing(folder / WEIGHTS) as file:
@@ -75,7 +75,7 @@ def load(folder: Path) -> tuple[VelaCard, dict[str, torch.Tensor]]:
     """Reads a metric's folder.
 
     Raises:
-        UserError: It holds none, or one that this version cannot read.
+        UserError: It holds no metric, or one that this version cannot read.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file

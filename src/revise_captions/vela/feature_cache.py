@@ -1,7 +1,7 @@
 """Features by content, in one SQLite file: a crash loses nothing, and processes may share it.
 
-A key is a digest of everything that decides the value (the model's weights and settings, the tokens
-or pixels), so a stale value cannot be read.
+A key is a digest of everything that determines the value (the model's weights and settings, the
+tokens or pixels), so a stale value cannot be read.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from revise_captions.errors import UserError
 from revise_captions.io.writing import check_writable
 
 Vector = npt.NDArray[np.float32]
-#: Recognizes a cache of ours: “VELA” in SQLite's header.
+#: Marks a cache as ours: “VELA” in SQLite's header.
 _APPLICATION = int.from_bytes(b"VELA")
-_ASKED = 500  # keys of one query
+_ASKED = 500  # keys per query
 
 
 def content_key(*parts: str | bytes) -> bytes:
@@ -34,9 +34,9 @@ def content_key(*parts: str | bytes) -> bytes:
 
 
 def check_cache(path: Path | None, reads: Iterable[Path | str]) -> None:
-    """Raises `UserError` if the file of a cache is what is read, or exists and is no cache.
+    """Raises `UserError` if a cache's file is also an input, or exists and is not a cache.
 
-    An empty file is what a run leaves that was killed, or had no disk, before its first vector.
+    An empty file is allowed: a run leaves one if killed, or out of disk, before its first vector.
     """
     if path is not None:
         empty = path.is_file() and not path.stat().st_size
@@ -44,7 +44,7 @@ def check_cache(path: Path | None, reads: Iterable[Path | str]) -> None:
 
 
 def _is_cache(head: bytes) -> bool:
-    """Whether a file begins as SQLite does, with our mark."""
+    """Whether a file begins with SQLite's header and our mark."""
     return head.startswith(b"SQLite format 3\0") and head[68:72] == _APPLICATION.to_bytes(4)
 
 
@@ -75,7 +75,7 @@ class FeatureCache:
             raise UserError(f"cannot keep features in {path}: {error}") from None
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        """Those of the keys that are known."""
+        """The vectors of those keys that are known."""
         found: dict[bytes, Vector] = {}
         for start in range(0, len(keys), _ASKED):
             part = list(keys[start : start + _ASKED])

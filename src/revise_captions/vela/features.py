@@ -22,8 +22,8 @@ class Computed:
 
     Attributes:
         features: float32 (captions, perspectives, width).
-        cut_prompt: For each caption, tokens that its longest prompt lost.
-        cut_pair: For each caption, tokens that the text tower lost.
+        cut_prompt: For each caption, how many tokens its longest prompt lost.
+        cut_pair: For each caption, how many tokens the text tower lost.
     """
 
     features: Floats

@@ -1,9 +1,9 @@
 """The trained part: ŷ = σ(W[g_r2c, g_i2c] + b), one row of W for each perspective.
 
-Each perspective has a prompt of its own and so an R2C feature of its own; the I2C feature is the
-same for all. Inputs are standardized by the training data's means and deviations, which the paper
-does not mention: features of frozen models have coordinates hundreds of times larger than others,
-and at a rate of 1e-4 a linear layer on raw ones does not converge in ten epochs.
+Each perspective has its own prompt, and hence its own R2C feature; the I2C feature is the same for
+all. Inputs are standardized by the training data's means and standard deviations, which the paper
+does not mention: frozen models' features have some coordinates hundreds of times larger than
+others, and at a learning rate of 1e-4 a linear layer on raw ones does not converge in ten epochs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class LinearHead:
         self.scale = torch.from_numpy(scale.astype(np.float32))
 
     def __call__(self, features: torch.Tensor) -> torch.Tensor:
-        """Scores in (0, 1), (captions, perspectives), of features (…, perspectives, width)."""
+        """Scores in (0, 1), (captions, perspectives), for features (…, perspectives, width)."""
         import torch
 
         standard = (features - self.shift) * self.scale
@@ -71,7 +71,7 @@ class LinearHead:
             return self(torch.from_numpy(features)).double().numpy()
 
     def tensors(self) -> dict[str, torch.Tensor]:
-        """Copies of everything that decides a score."""
+        """Copies of everything that determines a score."""
         return {
             "weight": self.weight.detach().clone(),
             "bias": self.bias.detach().clone(),
@@ -80,7 +80,7 @@ class LinearHead:
         }
 
     def load(self, tensors: dict[str, torch.Tensor]) -> None:
-        """Takes over what `tensors` gave."""
+        """Restores what `tensors` returned."""
         import torch
 
         with torch.no_grad():

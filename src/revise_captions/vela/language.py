@@ -1,4 +1,4 @@
-"""The R2C branch: a text-only language model reads each prompt once and writes nothing.
+"""The R2C branch: a text-only language model reads each prompt once and generates nothing.
 
 Its features of a prompt are [mean of the last hidden states; the last token's] (VELA, section 4.1).
 """
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 #: Tokens per forward pass, unless one prompt is longer.
 BATCH_TOKENS = 16_384
-#: How base models, which have no chat template, get the turns.
+#: The template for base models, which have no chat template.
 _PLAIN = "{% for m in messages %}{{ m.content }}\n{% endfor %}"
-#: Layers that a mask for each pair of tokens can hold to a tree of them.
+#: Types of layers that a mask for each pair of tokens can confine to a tree of tokens.
 _MASKED_LAYERS = {"full_attention", "sliding_attention"}
-#: Prompts that are encoded between two writes to the cache.
+#: Prompts encoded between two writes to the cache.
 _WRITTEN = 64
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A prompt's tokens, and how many of its texts' did not fit."""
+    """A prompt's tokens, and how many of its texts' tokens did not fit."""
 
     ids: list[int]
     cut: int
@@ -53,8 +53,8 @@ class LanguageBranch:
     Args:
         model: The model, without its head.
         encoder: Of its prompts.
-        settings: Everything that decides a feature, by name.
-        max_tokens: The longest prompt; longer ones lose text, never instructions.
+        settings: Everything that determines a feature, by name.
+        max_tokens: The longest prompt; longer ones lose text, but never instructions.
         batch_size: Prompts per forward pass.
     """
 
@@ -90,7 +90,7 @@ class LanguageBranch:
         keys = [content_key(self._identity, array.array("I", row.ids).tobytes()) for row in rows]
         known = cache.get(keys)
         missing = {key: row.ids for key, row in zip(keys, rows, strict=True) if key not in known}
-        # neighbors have a prefix in common, so they are computed together
+        # neighbors share a prefix, so they are computed together
         ordered = sorted(missing.items(), key=lambda item: item[1])
         for start in range(0, len(ordered), _WRITTEN):
             part = dict(ordered[start : start + _WRITTEN])
@@ -127,7 +127,7 @@ class LanguageBranch:
         )
 
     def row(self, perspective: str, candidate: str, references: Sequence[str]) -> _Row:
-        """A prompt's tokens. Where it is too long, the references lose their ends first."""
+        """A prompt's tokens. If it is too long, the references lose their ends first."""
         texts = [encodable(text) for text in (*references, candidate)]
         ids = self._ids(perspective, texts[-1], texts[:-1])
         over = len(ids) - self.max_tokens
@@ -141,7 +141,7 @@ class LanguageBranch:
             over = len(ids) - self.max_tokens
             if over <= 0 or not any(kept):
                 return _Row(ids, sum(lengths) - sum(kept))
-            kept = _shares(kept, over)  # joined pieces may take a few tokens more than counted
+            kept = _shares(kept, over)  # joined pieces may take a few more tokens than counted
 
     def _ids(self, perspective: str, candidate: str, references: Sequence[str]) -> list[int]:
         (row,) = self.encoder.rows([prompt_for(perspective, candidate, references)])
@@ -153,8 +153,8 @@ class LanguageBranch:
 
 
 def _shares(lengths: Sequence[int], over: int) -> list[int]:
-    """Lengths that are `over` shorter in sum: the longest reference loses first, the candidate,
-    which is last, only when the references are gone."""
+    """Lengths that are shorter by `over` in total: the longest reference is cut first, and the
+    candidate, which is last, only when the references are gone."""
     kept = list(lengths)
     while over > 0 and any(kept):
         references = kept[:-1]
@@ -185,8 +185,8 @@ def load_language(
         dtype: See `ModelSpec`.
         max_tokens: The longest prompt.
         batch_size: Prompts per forward pass.
-        option: The option that the user gave the name to, for messages.
-        trusted: Whether code that comes with it may run.
+        option: The option that gave the name, for messages.
+        trusted: Whether code that comes with the model may run.
 
     Raises:
         UserError: It cannot be loaded.

@@ -31,13 +31,13 @@ class VelaMetric:
         )
 
     def on(self, perspective: str) -> VelaMetric:
-        """The same metric on another perspective; on itself where it has none of that name."""
+        """The same metric for another perspective; itself if there is none of that name."""
         known = perspective in self.vela.card.perspectives
         return self if self.perspective or not known else VelaMetric(self.vela, perspective)
 
     def score(self, items: Sequence[MetricInput]) -> list[MetricScore]:
         found: list[MetricScore] = []
-        for start in range(0, len(items), _WINDOW):  # so many images are held at a time
+        for start in range(0, len(items), _WINDOW):  # limits the images held at a time
             part = items[start : start + _WINDOW]
             images: dict[str, Image] = {}
             if self.vela.branches.sees:

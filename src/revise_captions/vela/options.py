@@ -46,7 +46,7 @@ class VelaOptions:
 
     @property
     def file(self) -> ScoreOptions:
-        """What every metric's command takes."""
+        """The options of every metric's command."""
         fields = self.image_field, self.caption_field
         inputs = InputOptions(self.source, *fields, self.image_root, self.allow_urls, self.limit)
         return ScoreOptions(inputs, str(self.out), resume=self.resume, force=self.force)

@@ -1,7 +1,7 @@
-"""Last hidden states of many prompts, pooled, with what prompts have in common computed once.
+"""Pooled last hidden states of many prompts, with shared beginnings computed once.
 
-All prompts of a perspective begin with the same instructions, and those of an image go on with the
-same references: they are computed as trees of tokens (`engines.transformers.token_tree`).
+All prompts of a perspective begin with the same instructions, and those of an image continue with
+the same references, so they are computed as trees of tokens (`engines.transformers.token_tree`).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def pooled_states(
     Args:
         model: A causal language model without its head.
         prompts: Token ids of each prompt, none of them empty.
-        pad: Fills up the rows of a batch; never attended to.
+        pad: Pads the rows of a batch; never attended to.
         batch_size: Prompts per forward pass.
-        batch_tokens: Tokens per forward pass, if a single prompt is not longer.
-        share: Whether what prompts have in common is computed once.
+        batch_tokens: Tokens per forward pass, unless a single prompt is longer.
+        share: Whether shared beginnings are computed once.
 
     Returns:
         float32 (prompts, 2 × hidden), in order.
@@ -61,7 +61,7 @@ def pooled_states(
 def _batches(
     rows: Sequence[EncodedPrompt], order: Sequence[int], size: int, tokens: int, share: bool
 ) -> Iterator[list[int]]:
-    """Neighbors in `order`, as many as fit: nodes of a tree, or rows as wide as the longest."""
+    """Neighbors in `order`, as many as fit, counted as tree nodes or as rows of equal width."""
     part: list[int] = []
     width = 0
     for k in order:
@@ -85,7 +85,7 @@ def _states(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
 
 
 def _to(value: Any, device: Any) -> Any:
-    """A mask by type of layer is a dictionary."""
+    """Moves a value to a device; masks by type of layer are a dictionary."""
     if isinstance(value, dict):
         return {name: mask.to(device) for name, mask in value.items()}
     return value.to(device)

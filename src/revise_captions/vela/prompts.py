@@ -1,8 +1,7 @@
 """The prompts of the R2C branch (VELA, appendix J).
 
-The paper prints one system message for each perspective, a user's turn with references and
-candidate, and the beginning of the answer, “Score:”. Without references (Table 7) their line is
-left out.
+The paper prints one system message per perspective, a user turn with references and candidate, and
+the beginning of the answer, “Score:”. Without references (Table 7), their line is left out.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from revise_captions.engines.protocol import Data, Part, Prompt, Template
 
 #: The paper's perspectives, in its order.
 PERSPECTIVES = ("descriptiveness", "relevance", "fluency")
-#: The name of the one score of Table 8. Its prompt is not printed; relevance is the perspective
-#: that the raters of Flickr8k-Expert and Composite were asked about, so its prompt is taken.
+#: The name of Table 8's single score. Its prompt is not printed; relevance is the perspective that
+#: the raters of Flickr8k-Expert and Composite were asked about, so its prompt is used.
 OVERALL = "overall"
-#: What the assistant's turn begins with.
+#: The beginning of the assistant turn.
 ANSWER = "Score:"
-#: Part of every card: another wording is another metric.
+#: Part of every card, as another wording makes another metric.
 VERSION = "appendix-J"
 
 _ONLY = "Only give a number from 1 to 5 with no text."
@@ -66,8 +65,8 @@ def prompt_for(perspective: str, candidate: str, references: Sequence[str]) -> P
     """The prompt of one perspective.
 
     Args:
-        perspective: One of `PERSPECTIVES`, or `OVERALL`. One of the user's own, such as
-            “faithfulness”, is asked as `OVERALL` is.
+        perspective: One of `PERSPECTIVES`, or `OVERALL`. A user-defined one, such as
+            “faithfulness”, uses the prompt of `OVERALL`.
         candidate: The caption to score.
         references: Reference captions; () for the reference-free prompt.
     """

@@ -1,4 +1,4 @@
-"""`captions vela`: what VELA brings to a run over a file."""
+"""`captions vela`: VELA's part in a run over a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from revise_captions.vela.trained import Vela, VelaScore, load_vela
 
 @dataclass(frozen=True, slots=True)
 class _Caption:
-    """A caption to score; `row` is what its line says before the scores."""
+    """A caption to score; `row` is the part of its line before the scores."""
 
     image: str
     row: Mapping[str, Any]
@@ -87,7 +87,7 @@ class VelaFile:
 
 
 def references_of(value: object) -> tuple[str, ...]:
-    """A text, or the texts of a list; whatever else is no reference."""
+    """A text, or the texts in a list; anything else is not a reference."""
     values = value if isinstance(value, list | tuple) else [value]
     return tuple(text for text in values if isinstance(text, str) and text.strip())
 
@@ -96,7 +96,7 @@ def run(job: VelaOptions) -> OutputCounts | None:
     """Scores the file and prints the means; see `score_file`.
 
     Returns:
-        How many rows were written; None where `--resume` found all of them in OUT.
+        How many rows were written; None if `--resume` found all of them in OUT.
     """
     card, _ = cards.load(job.metric)
     reads: list[Path | str] = [job.metric, job.language, job.pair]

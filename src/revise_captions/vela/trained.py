@@ -1,4 +1,4 @@
-"""A trained VELA metric: captions in, a score for each perspective out."""
+"""A trained VELA metric: takes captions, gives a score for each perspective."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class VelaScore:
     Attributes:
         values: By perspective, in (0, 1); {} if it could not be scored.
         reason: Why not.
-        cut_prompt: Tokens that did not fit into the language model's prompt.
-        cut_pair: Tokens that did not fit into the text tower.
+        cut_prompt: How many tokens did not fit into the language model's prompt.
+        cut_pair: How many tokens did not fit into the text tower.
     """
 
     values: Mapping[str, float]
@@ -44,7 +44,7 @@ class Vela:
     """A trained metric. Made by `load_vela`.
 
     Args:
-        card: What it is.
+        card: Its card.
         head: Its linear layer.
         branches: Its backbones.
         cache: Keeps features.
@@ -65,7 +65,7 @@ class Vela:
             self.settings |= dict(branch.settings) if branch is not None else {}
 
     def score(self, items: Sequence[VelaItem]) -> list[VelaScore]:
-        """Scores captions, in order; what cannot be scored has a reason."""
+        """Scores captions, in order; those that cannot be scored have a reason."""
         problems = [self.branches.problem(item) for item in items]
         fine = [item for item, problem in zip(items, problems, strict=True) if not problem]
         if not fine:
@@ -98,14 +98,14 @@ def load_vela(
 
     Args:
         folder: Written by `captions train-vela`.
-        language: Where the language model is now; "": where the card says.
-        pair: Where the pair of towers is now; "": where the card says.
+        language: Current location of the language model; "": the card's.
+        pair: Current location of the pair of towers; "": the card's.
         device: See `ModelSpec`.
         batch_size: Prompts per forward pass.
         cache: Keeps features; None: in memory.
 
     Raises:
-        UserError: It cannot be loaded, or a backbone is not the one it was trained with.
+        UserError: It cannot be loaded, or a backbone differs from the one that it was trained with.
     """
     card, tensors = cards.load(folder)
     branch: LanguageBranch | None = None
@@ -134,7 +134,7 @@ def load_vela(
 
 
 def adapted(branch: LanguageBranch, folder: Path) -> LanguageBranch:
-    """The branch with the LoRA adapter of a metric's folder; its features are cached apart."""
+    """The branch with a metric folder's LoRA adapter; its features are cached separately."""
     place = folder / cards.ADAPTER
     model = with_adapter(branch.model, place)
     settings = {**branch.settings, "adapter": digest(place)}
@@ -148,7 +148,7 @@ def adapted(branch: LanguageBranch, folder: Path) -> LanguageBranch:
 
 
 def _require_same(expected: Backbone, found: Mapping[str, str], option: str) -> None:
-    """Raises `UserError` where the model is another; warns where only versions differ."""
+    """Raises `UserError` if the model is a different one; warns if only versions differ."""
     for key, value in expected.settings.items():
         own = found.get(key, "")
         if own == value:

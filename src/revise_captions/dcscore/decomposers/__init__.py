@@ -1,1 +1,1 @@
-"""Rules that take texts apart, by scene graphs or by sentences."""
+"""Rules that decompose texts, by scene graphs or by sentences."""

@@ -1,10 +1,10 @@
 """Clauses and noun phrases of a parsed text as sentences of their own.
 
-A scene graph's triples say who does what to whom and nothing beside: "the windshield reflects the
-sunlight brightly just in front of the driver's seat" is more than a pair. Here each predicate makes
-a sentence with its subject, its adverbs and the bare heads of what it takes, and one for each of
-these alone; each noun makes one with each modifier that the graph leaves out, and with what it is
-"of". Words stand as they are written; a pronoun is replaced by what it speaks of.
+A scene graph's triples say only who does what to whom, but "the windshield reflects the sunlight
+brightly just in front of the driver's seat" says more than that. Here each predicate makes a
+sentence with its subject, its adverbs and the bare heads of its arguments, and one with each of
+these alone; each noun makes one with each modifier that the graph leaves out, and with its "of"
+phrase. Words are kept as written; a pronoun is replaced by what it refers to.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from revise_captions.records import Span
 _NOMINAL = frozenset(("NOUN", "PROPN", "PRON", "NUM"))
 _SUBJECTS = (Role.SUBJECT, Role.PASSIVE_SUBJECT)
 _ARGUMENTS = (Role.OBJECT, Role.INDIRECT, Role.PLACE, Role.AGENT)
-#: What belongs to a verb rather than to a partner of it.
+#: Roles of what belongs to a verb itself rather than being its argument.
 _VERBAL = (Role.AUXILIARY, Role.PASSIVE, Role.COPULA, Role.NEGATION, Role.PARTICLE, Role.ADVERB)
 _HELPING = (Role.AUXILIARY, Role.PASSIVE, Role.COPULA)
 _IN_NAME = (Role.DETERMINER, Role.NUMBER, Role.COMPOUND, Role.FLAT)
 _PERSONAL = MALE | FEMALE | NEUTER | GROUP
-#: With more arguments than this a clause is no small unit any more.
+#: A clause with more arguments than this is no longer a small unit.
 _MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenClause:
-    """A sentence that says a part of a text, and where the text says it."""
+    """A sentence that states a part of a text, and where the text states it."""
 
     text: str
     span: Span
@@ -44,8 +44,9 @@ class ClauseSpeaker:
 
     Args:
         reading: The parsed text.
-        speaker_at: What names the objects of its graph, without what is denied, at a place.
-        shown: The index in that graph of each object of the reading's graph that is in it.
+        speaker_at: Gives the speaker that names the objects of its graph, without denied ones, at a
+            place.
+        shown: For each object of the reading's graph, its index in that graph, if it is there.
     """
 
     def __init__(
@@ -56,12 +57,12 @@ class ClauseSpeaker:
     ) -> None:
         self.nodes, self.objects = reading.nodes, reading.objects
         self.text = reading.graph.text
-        #: Where attributes of the graph end: a modifier that ends there is said already.
+        #: Where attributes of the graph end: a modifier that ends there is already covered.
         self.said = {item.span.end for item in reading.graph.attributes}
         self.speaker_at, self.shown = speaker_at, shown
 
     def statements(self) -> Iterator[SpokenClause]:
-        """All of them, in the order of the words."""
+        """All statements, in word order."""
         for node in self.nodes:
             if _is_predicate(node):
                 yield from self._clause(node)
@@ -71,7 +72,7 @@ class ClauseSpeaker:
     # --- Clauses --------------------------------------------------------------------------------
 
     def _clause(self, node: Node) -> Iterator[SpokenClause]:
-        """The clause with all its arguments, and with each of several alone."""
+        """The clause with all its arguments and, if there are several, with each one alone."""
         if node.role is Role.COMPLEMENT and self._is_infinitive(node):
             return
         verbal = self._verbal(node)
@@ -110,7 +111,7 @@ class ClauseSpeaker:
         )
 
     def _verbal(self, node: Node) -> dict[int, str]:
-        """The predicate itself with auxiliaries, particles, adverbs, and an open complement."""
+        """The predicate with auxiliaries, particles, adverbs, and an open complement."""
         words = self._phrase(node) if node.pos in _NOMINAL else {node.index: self._as_written(node)}
         for child in self._children(node):
             if (
@@ -150,7 +151,7 @@ class ClauseSpeaker:
         )
 
     def _subject(self, node: Node, depth: int = 0) -> Node | None:
-        """Of a participle or relative clause the noun it belongs to, else as in `attributes`."""
+        """For a participle or relative clause, the noun it modifies, else as in `attributes`."""
         for child in self._children(node):
             if child.role in _SUBJECTS:
                 if child.text in RELATIVE and node.role is Role.RELATIVE:
@@ -194,12 +195,12 @@ class ClauseSpeaker:
         return SpokenClause(sentence(f"there {be} {article}{text}"), span)
 
     def _name(self, node: Node) -> dict[int, str]:
-        """The noun with the nouns that belong to it."""
+        """The noun with its compound nouns."""
         kept = [c for c in self._children(node) if c.role in (Role.COMPOUND, Role.FLAT)]
         return {c.index: self._as_written(c) for c in (*kept, node)}
 
     def _phrase(self, node: Node, depth: int = 0) -> dict[int, str]:
-        """A noun phrase without adjectives, with its prepositions, owner, and what it is of."""
+        """A noun phrase without adjectives, with its prepositions, owner, and "of" phrase."""
         words = {i: self._as_written(self.nodes[i]) for i in node.marks}
         known = self._known(node) if node.pos == "PRON" else ""
         if known:
@@ -218,13 +219,13 @@ class ClauseSpeaker:
         return dict(sorted(words.items()))
 
     def _named(self, node: Node) -> str:
-        """A subject: its objects by name, with what it is coordinated with."""
+        """A subject: its objects by name, with those coordinated with it."""
         return " and ".join(
             self._known(one) or " ".join(self._phrase(one).values()) for one in self._row(node)
         )
 
     def _known(self, node: Node) -> str:
-        """What the object is called that a node speaks of; "" where it is unknown."""
+        """The name of the object that a node refers to; "" if unknown."""
         found = [self.shown[k] for k in self.objects.get(node.index, ())]
         kept = [k for k in found if k is not None]
         if not kept or len(kept) < len(found):
@@ -242,7 +243,7 @@ class ClauseSpeaker:
         return [node, *(c for c in self._children(node) if c.role is Role.CONJUNCT)]
 
     def _as_written(self, node: Node) -> str:
-        """As in the text; a capital that only opens the sentence is taken off."""
+        """The word as in the text, without a capital due only to beginning the sentence."""
         written = self.text[node.start : node.end]
         opens = node.index == 0 or self.nodes[node.index - 1].sentence != node.sentence
         return written.lower() if opens and node.pos != "PROPN" and written != "I" else written
@@ -261,7 +262,7 @@ def _is_predicate(node: Node) -> bool:
 
 
 def shown(graph: Graph) -> list[int | None]:
-    """For each object its index in `graph.present()`, None for one that is denied."""
+    """For each object, its index in `graph.present()`; None for one that is denied."""
     count, found = 0, list[int | None]()
     for item in graph.objects:
         found.append(None if item.denied else count)

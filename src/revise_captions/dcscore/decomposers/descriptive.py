@@ -1,10 +1,10 @@
-"""Whether a part of a sentence describes the image, or says what the writer makes of it.
+"""Whether a part of a sentence describes the image, or gives the writer's interpretation.
 
-Descriptive are objects, attributes, relations, counts, written text: what somebody can point at.
+Objects, attributes, relations, counts and written text are descriptive: one can point at them.
 Opinions ("a cozy atmosphere"), guesses ("likely a tourist"), effects ("adding a touch of color"),
 purposes ("to stay dry"), general truths ("which is common in cities") and framing ("overall") are
-not. The decision is made by closed lists of cues, a part at a time; a part that goes on with an
-enumeration ("such as a wedding, or a meeting") is what the part before it was.
+not. Closed lists of cues decide, one part at a time; a part that continues an enumeration ("such as
+a wedding, or a meeting") is of the same kind as the part before it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from revise_captions.records import Span
 
 VERSION = "1"
 
-#: Guesses and possibilities; "can be seen" is none.
+#: Guesses and possibilities, but not "can be seen".
 _GUESSING = listed(
     "may might could would should must can will likely unlikely possibly perhaps probably "
     "presumably maybe potential potentially seemingly apparently supposedly imagine if whether "
@@ -42,7 +42,7 @@ _CONCLUDING = listed(
     "mean belong belongs belonging enjoy enjoys enjoying relax relaxing ready prepared preparing "
     "prepare prepares suitable perfect ideal need needs want wants try tries trying used use uses"
 )
-#: What cannot be seen: feelings, judgements, times, reasons.
+#: Things that cannot be seen: feelings, judgements, times, reasons.
 _UNSEEN = listed(
     "atmosphere mood ambiance ambience feeling feelings sense vibe charm beauty tranquility "
     "serenity joy happiness enthusiasm excitement playfulness warmth elegance simplicity harmony "

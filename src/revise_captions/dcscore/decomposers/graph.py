@@ -1,9 +1,9 @@
 """A decomposer without a language model: scene graphs, and the clauses around them.
 
-A unit is an object ("There is a truck."), a quality of one ("The truck is old."), a relation of two
-("The truck is in front of the structure."), or a clause with the heads of its arguments ("The
-windshield reflects the sunlight just in front of the seat."). Of units that say the same, the first
-is kept.
+A unit is an object ("There is a truck."), an attribute of one ("The truck is old."), a relation
+between two ("The truck is in front of the structure."), or a clause with the heads of its arguments
+("The windshield reflects the sunlight just in front of the seat."). Of units that say the same, the
+first is kept.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from revise_captions.text.sentences import split
 
 VERSION = "1"
 NOT_ENGLISH = "not English: the offline decomposer reads no other language"
-#: A sentence of at least so many words, less than this share of them English, is another language.
+#: A sentence of at least this many words is in another language if fewer than this share of them
+#: are English.
 _WORDS, _ENGLISH = 3, 0.5
 
 
 class GraphDecomposer:
-    """Takes texts apart by their scene graphs.
+    """Decomposes texts by their scene graphs.
 
     Args:
         pipeline: A spaCy pipeline, as for `graphs.parse.parse`.
@@ -74,9 +75,9 @@ def _decomposed(text: str, reading: TextReading) -> Decomposition:
 
 
 def statements(reading: TextReading, sentences: Sequence[Span]) -> Iterator[SpokenClause]:
-    """Objects, qualities, denied objects, clauses, noun phrases, and relations no clause has.
+    """Objects, attributes, denied objects, clauses, noun phrases, and relations not in a clause.
 
-    A thing is "the dog" from the second sentence on that speaks of it, "a dog" in the first.
+    A thing is "a dog" in the first sentence that mentions it, and "the dog" in later ones.
     """
     graph = reading.graph.present()
     speakers = _Speakers(graph, sentences)
@@ -104,7 +105,7 @@ def statements(reading: TextReading, sentences: Sequence[Span]) -> Iterator[Spok
 
 
 class _Speakers:
-    """A speaker for each sentence: what a text has not mentioned before is not "the" dog."""
+    """A speaker for each sentence: only what a text has mentioned before is called "the" dog."""
 
     def __init__(self, graph: Graph, sentences: Sequence[Span]) -> None:
         self.whole, self.made = speaker_of(graph), dict[int, Speaker]()

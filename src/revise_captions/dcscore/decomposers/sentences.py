@@ -1,4 +1,4 @@
-"""The coarsest decomposer: each sentence is one unit, as it stands."""
+"""The coarsest decomposer: each sentence is one unit, unchanged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from revise_captions.text.sentences import split
 
 
 class SentenceDecomposer:
-    """Leaves sentences whole. They may need the text before them to be understood."""
+    """Keeps sentences whole. They may need the text before them to be understood."""
 
     settings: Mapping[str, str] = {"decomposer": "sentences"}
 

@@ -1,1 +1,1 @@
-"""The I2C branch: an image and a caption, compared by towers, or by references alone."""
+"""The I2C branch: compares a caption with its image by towers, or only with references."""

@@ -1,8 +1,8 @@
 """The I2C branch over a CLIP-like pair of towers: CLIP, Long-CLIP, SigLIP.
 
-Long-CLIP is a `CLIPModel` with 248 text positions. The checkpoint's positions decide how much of a
-caption is read, not the tokenizer's own limit, which is often still CLIP's 77. What does not fit is
-counted.
+Long-CLIP is a `CLIPModel` with 248 text positions. The checkpoint's positions determine how much of
+a caption is read, not the tokenizer's limit, which is often still CLIP's 77. Tokens that do not fit
+are counted.
 """
 
 from __future__ import annotations
@@ -101,6 +101,6 @@ def load_dual_encoder(name: str, *, device: str = "auto", batch_size: int = 16) 
     """Loads a CLIP-like pair of towers by folder or hub id.
 
     Raises:
-        UserError: It cannot be loaded, or is no such pair.
+        UserError: It cannot be loaded, or is not such a pair.
     """
     return DualEncoder(load_towers(name, device=device, batch_size=batch_size))

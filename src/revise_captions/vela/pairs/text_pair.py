@@ -1,7 +1,7 @@
 """A stand-in for the I2C branch without an image: sentence embeddings of references and candidate.
 
-For metrics without any CLIP at hand. The candidate is compared with the reference nearest to it, by
-the same [|a − b|, a ⊙ b].
+For use without a CLIP at hand. The candidate is compared with the nearest reference, by the same
+[|a − b|, a ⊙ b].
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from revise_captions.vela.branches import BranchFeatures, VelaItem
 from revise_captions.vela.feature_cache import FeatureCache
 from revise_captions.vela.pairs.dual_encoder import pair_features
 
-#: The name that stands for it.
+#: Its name.
 NAME = "minilm"
 
 
 class TextPair:
-    """A `PairEncoder` over texts alone. Made by `load_text_pair`."""
+    """A `PairEncoder` over texts only. Made by `load_text_pair`."""
 
     sees, compares = False, True
 
@@ -33,7 +33,7 @@ class TextPair:
         return {"pair": self.encoder.settings["encoder"], "features": "nearest reference"}
 
     def encode(self, items: Sequence[VelaItem], cache: FeatureCache) -> list[BranchFeatures]:
-        """See `PairEncoder`. The encoder keeps its own texts, so `cache` stays as it is."""
+        """See `PairEncoder`. The encoder has a cache of its own, so `cache` is not used."""
         texts = [text for item in items for text in (item.candidate, *item.references)]
         vectors = iter(self.encoder(texts))
         found = []

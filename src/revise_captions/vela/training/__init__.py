@@ -1,1 +1,1 @@
-"""`captions train-vela`: trains the metric VELA on ratings."""
+"""`captions train-vela`: trains the VELA metric on ratings."""

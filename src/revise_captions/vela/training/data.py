@@ -1,13 +1,13 @@
-"""Rated captions for `captions train-vela`: rows of one's own, or a benchmark's.
+"""Rated captions for `captions train-vela`: the user's own rows, or a benchmark's.
 
-A row of one's own holds a caption, its image, references, and `scores`: a number for each
-perspective, or a list with each rater's:
+A user's row holds a caption, its image, references, and `scores`: a number for each perspective, or
+a list with one from each rater:
 
     {"id": "7", "image": "7.jpg", "caption": "…", "references": ["…"],
      "scores": {"descriptiveness": 4, "relevance": [3, 4, 4]}}
 
-Splits never share an image: either files say which is which (`train.jsonl`, `validation.jsonl`,
-`test.jsonl`), or a digest of the image's name decides.
+Splits never share an image: they are given by files (`train.jsonl`, `validation.jsonl`,
+`test.jsonl`), or determined by a digest of the image's name.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class RatedCaption:
         caption: The caption.
         references: Reference captions.
         image: Where its image is.
-        image_name: What tells images apart.
-        ratings: The mean rating of each perspective that was rated.
-        split: One of `SPLITS`; "" until it is decided.
-        test: Which test set of several, such as LongCap-Arena's `TestA`; "" if there is one.
+        image_name: Identifies the image.
+        ratings: The mean rating for each rated perspective.
+        split: One of `SPLITS`; "" until it is assigned.
+        test: Which of several test sets, such as LongCap-Arena's `TestA`; "" if there is only one.
         place: File and line, for messages.
     """
 
@@ -63,7 +63,7 @@ class RatedCaption:
 
 @dataclass(frozen=True, slots=True)
 class BadRating:
-    """A row that cannot be trained on: a line of the quarantine."""
+    """A row that cannot be trained on, as a line of the quarantine."""
 
     file: str
     line: int
@@ -76,11 +76,11 @@ Item = RatedCaption | BadRating
 
 
 def read_rated(data: Path, name: str, fields: RatingFields) -> list[Item]:
-    """Reads all rated captions, ratings as they are given.
+    """Reads all rated captions, with ratings as given.
 
     Args:
         data: A file of rows, a folder of files named by split, or a benchmark's folder.
-        name: The benchmark; "" for rows of one's own.
+        name: The benchmark; "" for the user's own rows.
         fields: Where ratings are.
 
     Raises:
@@ -168,10 +168,10 @@ def _split_named(subset: str) -> str:
 
 
 def chosen_perspectives(items: Sequence[Item], fields: RatingFields) -> dict[str, str]:
-    """Perspective by its name in the data: as given, or the paper's three, or the only one there.
+    """Perspectives by name in the data: those given, or the paper's three, or the only one there.
 
     Raises:
-        UserError: A given one is not in the data, or there are several and none is the paper's.
+        UserError: A given one is not in the data, or there are several, none of them the paper's.
     """
     found = Counter(axis for i in items if isinstance(i, RatedCaption) for axis in i.ratings)
     names = ", ".join(f"“{axis}” ({count:,})" for axis, count in found.most_common(12))
@@ -190,7 +190,7 @@ def chosen_perspectives(items: Sequence[Item], fields: RatingFields) -> dict[str
 
 
 def normalized(items: Sequence[Item], fields: RatingFields) -> list[Item]:
-    """Ratings of the chosen perspectives as shares of the scale; the rest becomes `BadRating`.
+    """Scales the chosen perspectives' ratings to [0, 1]; unusable rows become `BadRating`.
 
     `fields.perspectives` is complete.
     """
@@ -214,7 +214,7 @@ def _normal(item: RatedCaption, fields: RatingFields) -> Item:
 
 
 def merged(items: Sequence[RatedCaption]) -> list[RatedCaption]:
-    """One item for each caption of an image: LongCap-Arena rates its perspectives in own files."""
+    """One item per caption of an image: LongCap-Arena has a separate file per perspective."""
     found: dict[tuple[str, str, str], RatedCaption] = {}
     for item in items:
         key = (item.split, item.image_name, item.caption)
@@ -234,12 +234,12 @@ def split(
 
     Args:
         items: The captions.
-        validation: Share of the images of the training split (or of all) that training stops by.
-        test: Share of all images that is never trained on, where no file says so.
+        validation: Share of the images of the training split (or of all) used for early stopping.
+        test: Share of all images that is never trained on, if no file defines a test split.
         seed: Of the digest.
 
     Raises:
-        UserError: Splits that files name share an image.
+        UserError: Splits defined by files share an image.
     """
     homes: dict[str, set[str]] = {}
     for item in items:

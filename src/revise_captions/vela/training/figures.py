@@ -1,4 +1,4 @@
-"""What a trained metric reaches: τ-c and τ-b of one training, and of several seeds."""
+"""A trained metric's results: τ-c and τ-b of one training run, and over several seeds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS: tuple[Kind, ...] = ("kendall-c", "kendall-b")
 
 
 def held_out(trainer: VelaTrainer, known: TrainingSet) -> Targets:
-    """Scores of what was not trained on, (captions, perspectives); NaN for the training split."""
+    """Scores of captions not trained on, (captions, perspectives); NaN for the training split."""
     rows = [k for k, caption in enumerate(known.captions) if caption.split != "train"]
     scores = np.full_like(known.targets, np.nan)
     scores[rows] = trainer.predictions(rows)
@@ -26,7 +26,7 @@ def held_out(trainer: VelaTrainer, known: TrainingSet) -> Targets:
 def figures_of(
     scores: Targets, known: TrainingSet, perspectives: Sequence[str], replicates: int
 ) -> dict[str, Any]:
-    """τ-c and τ-b of each split that was not trained on, beside caption length as the floor."""
+    """τ-c and τ-b of each split not trained on, with caption length as the floor."""
     found: dict[str, Any] = {}
     tests = sorted({caption.test for caption in known.captions} - {""})
     for split in ("validation", "test", *tests):
@@ -56,7 +56,7 @@ def figures_of(
 
 
 def as_lines(figures: dict[str, Any]) -> Iterator[str]:
-    """The figures for a terminal: a line for each split and perspective."""
+    """The figures for a terminal, one line per split and perspective."""
     for split, by_name in figures.items():
         for name, figure in by_name.items():
             tau_c, tau_b = (_interval(figure[f"kendall-{kind}"]) for kind in "cb")
@@ -69,9 +69,9 @@ def as_lines(figures: dict[str, Any]) -> Iterator[str]:
 
 
 def over_seeds(each: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Mean and sample standard deviation of every correlation over seeds, {} for one seed.
+    """Mean and sample standard deviation of every correlation over seeds; {} for one seed.
 
-    None where it does not exist for a seed, as for scores that do not vary.
+    None if a correlation does not exist for a seed, as for scores that do not vary.
     """
     if len(each) < 2:
         return {}
@@ -88,7 +88,7 @@ def over_seeds(each: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def seeds_lines(found: dict[str, Any], seeds: int) -> Iterator[str]:
-    """What `over_seeds` found for a terminal: a line for each split and perspective."""
+    """The result of `over_seeds` for a terminal, one line per split and perspective."""
     for split, by_name in found.items():
         for name, figure in by_name.items():
             tau_c, tau_b = (_with_deviation(figure[kind]) for kind in KINDS)

@@ -26,13 +26,13 @@ Report = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class TrainingSet:
-    """What is trained and tested on.
+    """The data for training and testing.
 
     Attributes:
         captions: All of them, with their splits.
         features: float32 (captions, perspectives, width).
-        targets: (captions, perspectives) in [0, 1]; NaN where nobody rated.
-        cut: Captions of which a branch could not read all.
+        targets: (captions, perspectives) in [0, 1]; NaN if not rated.
+        cut: Captions that a branch could not read in full.
     """
 
     captions: list[RatedCaption]
@@ -46,10 +46,10 @@ class TrainingSet:
 
 
 class FeatureSource(Protocol):
-    """Features of the training and validation captions, frozen or with a trained adapter."""
+    """Features of the training and validation captions, frozen or from a trained adapter."""
 
     def trained(self) -> dict[str, torch.nn.Parameter]:
-        """Parameters that are trained with the linear layer, by name."""
+        """Parameters trained along with the linear layer, by name."""
         ...
 
     def features(self, rows: Sequence[int], *, training: bool) -> torch.Tensor:
@@ -58,7 +58,7 @@ class FeatureSource(Protocol):
 
 
 class FrozenFeatures:
-    """Features that were computed once: float32 (captions, perspectives, width)."""
+    """Features computed once: float32 (captions, perspectives, width)."""
 
     def __init__(self, features: Floats) -> None:
         self._all = torch.from_numpy(features)
@@ -74,13 +74,13 @@ class FrozenFeatures:
 
 @dataclass(slots=True)
 class VelaState:
-    """What a run goes on from, after each epoch.
+    """The state after each epoch, from which a run can be resumed.
 
     Attributes:
         epoch: Epochs done.
         best: The best mean τ-c on the validation split; -2 before the first.
-        best_epoch: When.
-        stale: Epochs since.
+        best_epoch: The epoch that reached it.
+        stale: Epochs since then.
         history: A line for each epoch.
     """
 
@@ -92,14 +92,14 @@ class VelaState:
 
 
 class VelaTrainer:
-    """Trains a linear layer, and what its features are computed with, if that is trained.
+    """Trains a linear layer, and any trained parameters of its features.
 
     Args:
         head: The linear layer, standardized.
         source: Features of all captions.
-        targets: (captions, perspectives) in [0, 1]; NaN where people did not rate.
+        targets: (captions, perspectives) in [0, 1]; NaN if not rated.
         train: Rows of `targets` to train on.
-        validation: Rows to stop by.
+        validation: Rows used for early stopping.
         settings: See `VelaSettings`.
         state_file: Where the state is kept for `--resume`.
     """
@@ -128,7 +128,7 @@ class VelaTrainer:
         self.kept = self._copies()
 
     def run(self, report: Report) -> VelaState:
-        """Trains to the end, then leaves the best epoch's weights in place."""
+        """Trains to the end, then restores the best epoch's weights."""
         s = self.settings
         while self.state.epoch < s.epochs and self.state.stale < s.patience:
             loss = self._epoch()
@@ -168,7 +168,7 @@ class VelaTrainer:
         ]
 
     def _epoch(self) -> float:
-        """One pass over the training data, in an order of its own; the mean loss."""
+        """One pass over the training data in a new order; returns the mean loss."""
         order = np.random.default_rng([self.settings.seed, self.state.epoch]).permutation(self.rows)
         total = 0.0
         for start in range(0, len(order), self.settings.batch_size):
@@ -209,10 +209,10 @@ class VelaTrainer:
         )
 
     def resume(self) -> None:
-        """Goes on from the state file; a run that was cut before its first epoch has none.
+        """Continues from the state file; a run interrupted in its first epoch has none.
 
         Raises:
-            UserError: It is of another run, or cannot be read.
+            UserError: It is from another run, or cannot be read.
         """
         from safetensors import SafetensorError, safe_open
 

@@ -1,8 +1,8 @@
 """Features with a LoRA adapter on the R2C branch's language model, trained with the linear layer.
 
 The paper's 3.68 million trained parameters are far more than the linear layer's 17 thousand; a LoRA
-of rank 16 on the query and value projections of Qwen2.5-3B has 3,686,400. That is our reading: the
-paper does not say what it trained.
+of rank 16 on the query and value projections of Qwen2.5-3B has 3,686,400. This is our inference, as
+the paper does not say what it trained.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class LoraFeatures:
         self.model.save_pretrained(str(folder))
 
     def remove(self) -> None:
-        """Takes the adapter off the branch's model, so that another can be trained."""
+        """Removes the adapter from the branch's model, so that another can be trained."""
         self.branch.model = self.model.unload()
 
 

@@ -1,4 +1,4 @@
-"""`captions train-vela`: rated captions in, a metric's folder out."""
+"""`captions train-vela`: turns rated captions into a metric's folder."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ Say = Callable[[str], None]
 
 
 def run(job: VelaJob, say: Say) -> dict[str, Any]:
-    """Trains, tests and writes a metric; returns the figures of its card.
+    """Trains, tests and writes a metric; returns the figures in its card.
 
     Raises:
-        UserError: Something is missing, or nothing can be trained on.
+        UserError: Something is missing, or there is nothing to train on.
     """
     if job.settings.lora_rank:
         expect_libraries("--lora-rank", "peft", "peft")
@@ -147,7 +147,7 @@ def _computed(
     cache: FeatureCache,
     say: Say,
 ) -> tuple[TrainingSet, list[BadRating]]:
-    """Features of all captions, a window at a time; what has none is a bad row."""
+    """Features of all captions, a window at a time; captions without any become bad rows."""
     kept: list[RatedCaption] = []
     parts: list[Floats] = []
     bad: list[BadRating] = []
@@ -175,7 +175,7 @@ def _computed(
 def _items(
     job: VelaJob, window: Sequence[RatedCaption], branches: Branches
 ) -> tuple[list[tuple[RatedCaption, VelaItem]], list[BadRating]]:
-    """What can be scored of a window; images that several captions share are read once."""
+    """The scorable captions of a window; images shared by several captions are read once."""
     folder = job.data if job.data.is_dir() else job.data.parent
     load = partial(load_image, root=job.image_root, folder=None if job.benchmark else folder)
     images: dict[str, Any] = {}
@@ -224,7 +224,7 @@ def _require_enough(known: TrainingSet) -> None:
 def _trained(
     job: VelaJob, known: TrainingSet, branches: Branches, say: Say
 ) -> Iterator[tuple[VelaJob, VelaTrainer, Any]]:
-    """Trains with each seed: the job with it, the trainer, and the source as `_trainer` has it."""
+    """Trains with each seed; yields its job, the trainer, and the source from `_trainer`."""
     for seed in range(job.settings.seed, job.settings.seed + job.seeds):
         own = replace(job, settings=replace(job.settings, seed=seed))
         trainer, source = _trainer(own, known, branches)
@@ -300,7 +300,7 @@ def _card(
 def _write_test_scores(
     out: Path, scores: Targets, known: TrainingSet, perspectives: Sequence[str]
 ) -> None:
-    """A file of scores for each perspective, as `captions evaluate-metric` reads them."""
+    """Writes a file of scores per perspective, in the format of `captions evaluate-metric`."""
     rows = known.rows("test")
     if not rows:
         return

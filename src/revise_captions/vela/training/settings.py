@@ -1,4 +1,4 @@
-"""Options of `captions train-vela`: what is trained, on what, and how."""
+"""Options of `captions train-vela`: what to train, on what, and how."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class RatingFields:
     """Where ratings are, and what they mean.
 
     Attributes:
-        perspectives: Perspective by the name it has in the data; {}: find out.
+        perspectives: Perspective by its name in the data; {}: determined from the data.
         low: The lowest rating.
         high: The highest.
-        reference_field: Field of one's own rows that holds references.
+        reference_field: Field that holds references in the user's own rows.
     """
 
     perspectives: Mapping[str, str]
@@ -40,8 +40,8 @@ class RatingFields:
 class VelaSettings:
     """How the metric is trained.
 
-    AdamW has β = (0.9, 0.999), and PyTorch's weight decay, as the paper names none. `seed` is that
-    of initial weights and order.
+    AdamW has β = (0.9, 0.999), and PyTorch's default weight decay, as the paper gives none. `seed`
+    is for initial weights and order.
     """
 
     epochs: int = option(10, "Most passes over the data.", type=COUNT)
@@ -137,7 +137,7 @@ class VelaJob:
 
     @property
     def fields(self) -> RatingFields:
-        """Where the ratings are. Raises `UserError` for options that say nothing sensible."""
+        """Where the ratings are. Raises `UserError` for options that make no sense."""
         low, high = self.scale
         if not low < high:
             raise UserError(f"--scale {low:g} {high:g}: the lowest rating comes first")
@@ -146,7 +146,7 @@ class VelaJob:
 
 
 def _axis(given: str) -> tuple[str, str]:
-    """`NAME=AXIS`, or `NAME` where the data calls it the same: (axis, name)."""
+    """`NAME=AXIS`, or `NAME` if the data uses the same name, as (axis, name)."""
     name, equals, axis = given.partition("=")
     if not name or (equals and not axis):
         raise UserError(f"--perspective {given}: expected NAME or NAME=AXIS")
