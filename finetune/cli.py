@@ -21,7 +21,7 @@ from revise_captions.finetune.presets import PRESETS, preset_for
 from revise_captions.finetune.trainer.trackers import expect_tracker
 
 DEFAULT = TrainingSettings()
-#: What limits a training, and how long one of the bundled critic lasts that has none.
+#: Options that limit training; and the epochs that the bundled critic is trained for without any.
 LIMITS = ("minutes", "steps", "epochs")
 EPOCHS = 5.0
 #: Under so many minutes, compiling the layers takes more time than it saves.

@@ -1,4 +1,4 @@
-"""Everything that decides how a critic is trained, in one frozen value; each field is an option."""
+"""Everything that determines how a critic is trained, as one frozen value of options."""
 
 from __future__ import annotations
 
@@ -240,8 +240,8 @@ class ValidationSettings:
 class TrainingSettings:
     """Settings by group; an option's name on the command line is unique over all groups.
 
-    The first of the three limits that is reached ends the main phase. The defaults suit a small
-    model from scratch; `presets.PRESETS` has settings for large ones.
+    The first of the three limits to be reached ends the main phase. The defaults suit a small
+    model trained from scratch; `presets.PRESETS` has settings for large ones.
     """
 
     limits: LimitSettings = field(default_factory=LimitSettings)
@@ -256,7 +256,7 @@ class TrainingSettings:
     seed: int = option(0, "Seed of initial weights, data order and every random choice.")
 
     def options(self) -> dict[str, Any]:
-        """Every value by its option's name: what cards and logs store."""
+        """Every value by its option's name, as stored in cards and logs."""
         return {
             option_name(item): getattr(getattr(self, group) if group else self, item.name)
             for group, item in grouped(self)
@@ -281,7 +281,7 @@ def require_limit(settings: TrainingSettings) -> None:
 
 
 def expect_adapters(method: str) -> None:
-    """Raises `UserError` where what a method of training needs is not installed."""
+    """Raises `UserError` if the packages for a method of training are not installed."""
     if method in ("lora", "qlora"):
         expect_libraries(f"--method {method}", "train", "peft")
     if method == "qlora":

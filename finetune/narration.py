@@ -1,4 +1,4 @@
-"""The log of a training as people read it: one line an event, with the time that is left."""
+"""A training log for people: one line per event, with the time left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from revise_captions.text.formatting import duration, plural
 
-#: Figures of a validation that are said, if they are defined.
+#: The validation figures that are shown, if defined.
 FIGURES = {"auc": "ROC-AUC", "macro_f1": "macro-F1", "rationale_token_accuracy": "rationale tokens"}
 
 
@@ -25,7 +25,7 @@ class Narrator:
         self.out = out
 
     def lines(self, event: Mapping[str, Any]) -> Iterator[str]:
-        """What is said of an event; nothing of those that interest no user."""
+        """The lines for an event; none for events of no interest to users."""
         tell = getattr(self, f"_{event['event']}", None)
         if tell is not None:
             yield from tell(event)

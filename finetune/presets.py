@@ -1,4 +1,4 @@
-"""Named settings: as the paper trained, and what fits on one GPU."""
+"""Named settings: the paper's, and ones that fit on one GPU."""
 
 from __future__ import annotations
 

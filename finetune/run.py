@@ -39,10 +39,10 @@ def finetune(
         data: Folder with train.jsonl, validation.jsonl and images.
         base: `new`, `bundled`, a folder, or a hub id.
         out: Folder to write.
-        settings: Decide the result, with data and base.
+        settings: Determine the result, with data and base.
         resume: Continue from the last save in `out`.
         report: Receives each line of the log.
-        began: When the time of `settings.limits.minutes` began (`time.monotonic`); now, if None.
+        began: Start of `settings.limits.minutes` (`time.monotonic`); None: now.
 
     Returns:
         `out`.
@@ -70,7 +70,7 @@ def _finish(run: TrainingRun, out: Path) -> None:
     best = run.folder.load(name) if run.settings.validation.keep == "best" else None
     if best is not None:
         run.optimizer.average.copy_(best["average"])
-    run.settings = run.settings.with_options(validate_captions=0)  # as many as there is time for
+    run.settings = run.settings.with_options(validate_captions=0)  # as many as time allows
     with averaged(run):
         if run.parallel.first:
             validate(run, last_moment(run))

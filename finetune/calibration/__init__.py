@@ -1,1 +1,1 @@
-"""`captions calibrate`: what a critic's P(factual) is worth, measured on labeled sentences."""
+"""`captions calibrate`: how reliable a critic's P(factual) is, measured on labeled sentences."""

@@ -27,7 +27,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 @dataclass(frozen=True, slots=True)
 class CalibrateOptions:
-    """What is measured, on which data, and what is chosen by it."""
+    """What to measure, on which data, and what to choose with it."""
 
     critic: str = argument("CRITIC")
     data: Path = argument("DATA", type=EXISTING)

@@ -35,7 +35,7 @@ WINDOW = 64
 
 @dataclass(frozen=True, slots=True)
 class CalibrationOptions:
-    """`captions calibrate --help` says what each option means. `methods`: what `auto` tries."""
+    """`captions calibrate --help` explains the options. `methods`: those that `auto` tries."""
 
     method: str = "auto"
     methods: tuple[str, ...] = METHODS
@@ -47,14 +47,14 @@ class CalibrationOptions:
 
 @dataclass(frozen=True, slots=True)
 class JudgedSentences:
-    """What a critic said of labeled sentences; images that look alike have one name.
+    """A critic's judgments of labeled sentences; images that look alike share a name.
 
     Attributes:
         image: Of each sentence.
         p: Its P(factual).
         factual: Its label.
         rewritten: Whether it is a reviser's rewrite.
-        weight: Sentences that it stands for.
+        weight: How many sentences it stands for.
         left_out: Sentences without P(factual), by reason.
     """
 
@@ -123,12 +123,11 @@ def profile_of(
 ) -> CriticProfile:
     """Fits map and threshold on one part of the images, and measures on the other.
 
-    Where a share of wrong sentences is asked for, sentences are weighed for it in both.
-    Rewrites take part in neither: all of them are kept for the share of true ones among those that
-    a run accepts.
+    If a share of wrong sentences is requested, both parts are weighted to have it. Rewrites are in
+    neither part: all are kept for measuring the share of true ones among those a run accepts.
 
     Raises:
-        UserError: There are too few images, or sentences of one class only.
+        UserError: There are too few images, or sentences of only one class.
     """
     parts = _parts(found, options.held_out)
     fit, held = (_for_share(part, options.wrong_share) for part in parts)
@@ -178,7 +177,7 @@ def profile_of(
 
 
 def _parts(found: JudgedSentences, share: float) -> tuple[JudgedSentences, JudgedSentences]:
-    """The captions' own sentences, of the images to fit on and of a share held out."""
+    """The captions' own sentences: on images for fitting, and on a held-out share of images."""
     written = found.part(~found.rewritten)
     if written.factual.all() or not written.factual.any():
         what = "true" if len(written.p) and written.factual.all() else "wrong"
@@ -200,7 +199,7 @@ def _parts(found: JudgedSentences, share: float) -> tuple[JudgedSentences, Judge
 
 
 def _for_share(part: JudgedSentences, wrong_share: float | None) -> JudgedSentences:
-    """The sentences, weighed so that this share of them is wrong."""
+    """The sentences, weighted so that this share of them is wrong."""
     wrong, right = class_weights(part.factual, wrong_share, part.weight)
     return replace(part, weight=part.weight * np.where(part.factual, right, wrong))
 
@@ -208,7 +207,7 @@ def _for_share(part: JudgedSentences, wrong_share: float | None) -> JudgedSenten
 def _map(
     fit: JudgedSentences, options: CalibrationOptions
 ) -> tuple[ProbabilityMap, dict[str, float]]:
-    """The map of a method, or of the best one in cross-validation over images; what was tried."""
+    """A method's map, or the best method's in cross-validation over images; and what was tried."""
     method, tried = options.method, dict[str, float]()
     if method == "auto":
         place = spread(fit.image, fit.factual)
@@ -228,8 +227,8 @@ def _figure(
 ) -> dict[str, float | None]:
     """A figure with its interval over images.
 
-    `reflected`: the basic bootstrap interval. An ECE of few sentences is too high by chance, and
-    that of a resample is too high once more; reflecting the resamples takes that out.
+    `reflected`: the basic bootstrap interval. The ECE of few sentences is biased upward, and that
+    of a resample is biased upward again; reflecting the resamples corrects this.
     """
     truth = part.factual.astype(np.float64)
     names, unit = np.unique(np.asarray(part.image), return_inverse=True)
@@ -249,7 +248,7 @@ def _counts(part: JudgedSentences) -> dict[str, int]:
 def _kept(
     held: JudgedSentences, rewrites: JudgedSentences, map_: ProbabilityMap
 ) -> MeasuredSentences:
-    """What the profile keeps of the sentences: numbers for images, nothing of the texts."""
+    """What the profile keeps of the sentences: numbers for images, and no texts."""
     names = [*held.image, *rewrites.image]
     _, image = np.unique(np.asarray(names), return_inverse=True)
     return MeasuredSentences(

@@ -56,16 +56,16 @@ def calibrate(
         critic: Its name.
         data: Labeled sentences.
         out: The profile's file.
-        into_card: Whether the critic's own card is written instead.
-        benchmark: What `data` is read as.
-        rewrites: More labeled data, of which only the rewrites count.
+        into_card: Whether to write to the critic's own card instead.
+        benchmark: The benchmark to read `data` as.
+        rewrites: More labeled data, of which only the rewrites are used.
         force: Whether `out` may be replaced.
         method: See `CalibrationOptions`; likewise the next four.
-        models: How the critic is loaded; of a panel the first expert is calibrated.
+        models: How the critic is loaded; for a panel, the first expert is calibrated.
 
     Raises:
-        UserError: Nothing can be measured, or nothing may be written. Said before anything is
-            judged, where that can be known.
+        UserError: Nothing can be measured, or nothing may be written. Raised before judging
+            starts if it can be known by then.
     """
     if (out is None) is not into_card:
         raise UserError("where to write to?", hint="give --out FILE for a profile, or --into-card")
@@ -92,7 +92,7 @@ def calibrate(
 
 
 def _check_card(critic: str, card: CriticCard | None, method: str) -> None:
-    """Raises `UserError` where a critic has no card to write to, or it would not hold the map."""
+    """Raises `UserError` if a critic has no card to write to, or one that cannot hold the map."""
     if card is None or not registry.is_folder(registry.CRITICS, critic):
         raise UserError(
             f"{critic} is no folder with a {CARD} to write to", hint="write a profile with --out"
@@ -105,7 +105,7 @@ def _check_card(critic: str, card: CriticCard | None, method: str) -> None:
 
 
 def _with(card: CriticCard, profile: CriticProfile) -> CriticCard:
-    """The card with what was measured; the map goes on top of the one that is there."""
+    """The card with the measurements; the map is applied after the one already there."""
     kept = {"figures": card.calibration["figures"]} if "figures" in card.calibration else {}
     more = {"measured": profile.sentences.as_json(), "reviser": dict(profile.reviser)}
     map_ = profile.map.after(card.map)
@@ -129,7 +129,7 @@ def _own_card(critic: str, adapter: str | None) -> CriticCard | None:
 
 
 def as_text(profile: CriticProfile) -> str:
-    """What the command prints of a profile."""
+    """The text that the command prints for a profile."""
     about, stored = profile.measured_on, profile.calibration
     lines = [f"{profile.critic.get('critic')}, measured on {about['data']}", ""]
     for key, label in (("fitted", "fitted on"), ("held_out", "held out")):
@@ -172,7 +172,7 @@ def _map(profile: CriticProfile) -> str:
 
 
 def _asked(stored: Mapping[str, Any]) -> str:
-    """What the threshold was chosen for."""
+    """The criterion that the threshold was chosen by."""
     share, alarms = stored["wrong_share"], stored["false_alarms"]
     parts = [
         "the best macro-F1",
@@ -189,7 +189,7 @@ def _interval(figure: Mapping[str, float | None]) -> str:
 
 
 def _share(value: float, of: MeasuredShare) -> str:
-    """A share with the central 95 % of what the sample allows."""
+    """A share with the central 95 % of its posterior."""
     low, high = np.quantile(of.draws(0, 10_000), [0.025, 0.975])
     if abs(value - of.share) > 1e-12:
         low, high = 1 - high, 1 - low

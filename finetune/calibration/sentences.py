@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from revise_captions.benchmarks.types import Example
 
 SPLITS = ("train", "validation")
-#: What of a reviser's settings says how it is computed, not which one it is.
+#: The reviser's settings that say how it runs, not which one it is.
 _COMPUTED = ("reviser-dtype", "reviser-device")
 
 
@@ -35,7 +35,7 @@ class LabeledCaption:
 
     Attributes:
         image: Where the image is.
-        folder: What relative paths start from.
+        folder: What relative paths are relative to.
         caption: Its text.
         sentences: Labeled spans of it.
     """
@@ -54,7 +54,7 @@ class LabeledCaption:
         return hashlib.sha256(content).hexdigest()
 
     def load(self) -> Image:
-        """The image, upright. Raises `BadRecord`, or `UserError` for a training folder's."""
+        """The image, upright. Raises `BadRecord`, or `UserError` for one in a training folder."""
         if self.image.path is not None and self.folder.is_dir():
             path = self.folder / self.image.path
             if path.is_file():
@@ -67,8 +67,8 @@ class LabeledData:
     """Captions to measure on.
 
     Attributes:
-        captions: Read from the file anew each time.
-        about: What they are: name, files with their digests, which part.
+        captions: Reread from the file each time.
+        about: Their origin: name, files with digests, which part.
         reviser: Settings of the reviser that wrote the rewrites among them; {} for none.
     """
 
@@ -82,8 +82,9 @@ def read_folder(data: Path, trained_on: Mapping[str, Any] | None) -> LabeledData
 
     Args:
         data: Folder or file.
-        trained_on: What the critic's card says of its training data; None for no training of ours.
-            Of the data that it was trained on, only the validation split is read.
+        trained_on: The training data in the critic's card; None if we did not train it. If `data`
+        is
+            what it was trained on, only the validation split is read.
     """
     from revise_captions.signature import settings_of
 
@@ -110,7 +111,7 @@ def _captions(part: Examples) -> Iterator[LabeledCaption]:
 
 
 def with_rewrites(data: LabeledData, more: LabeledData) -> LabeledData:
-    """The data with the rewrites of other data, in the place of its own.
+    """The data with its rewrites replaced by those of other data.
 
     Raises:
         UserError: There are none.
@@ -162,9 +163,9 @@ def read_benchmark(name: str, folder: Path) -> LabeledData:
 
 
 def _labeled(example: Example) -> tuple[TrainingSentence, ...]:
-    """Its labeled sentences; one that overlaps an earlier one is left out.
+    """Its labeled sentences, except any that overlap an earlier one.
 
-    A sentence without a claim is factual, by VNLI-Critique's rule.
+    A sentence without a claim counts as factual, by VNLI-Critique's rule.
     """
     found: list[TrainingSentence] = []
     for one in sorted(example.sentences, key=lambda sentence: sentence.span):

@@ -55,7 +55,7 @@ def _print(path: Path) -> tuple[str, Fingerprint]:
 
 
 def fingerprints(paths: Sequence[Path], names: Sequence[str], workers: int = 2) -> Prints:
-    """Fingerprints in the given order. Raises UserError for a missing or undecodable image."""
+    """Fingerprints, in the given order. Raises UserError for a missing or undecodable image."""
     if missing := [path for path in paths if not path.is_file()]:
         more = f" (and {len(missing) - 1:,} more)" * (len(missing) > 1)
         raise UserError(
@@ -71,7 +71,7 @@ def fingerprints(paths: Sequence[Path], names: Sequence[str], workers: int = 2) 
 
 
 def shared(a: Prints, b: Prints) -> list[tuple[str, str, str]]:
-    """(name in a, name in b, how) for every image of `a` that is in `b`, one match each."""
+    """(name in a, name in b, kind of match) for every image of `a` also in `b`, one match each."""
     known = {content: name for name, content in zip(b.names, b.content, strict=True)}
     found: dict[str, tuple[str, str, str]] = {}
     for name, content in zip(a.names, a.content, strict=True):

@@ -62,7 +62,7 @@ def augmented(image_bytes: bytes, size: int, seed: int) -> Pixels:
     rng = np.random.default_rng(seed)
     image = upright(image_bytes)
     most = math.sqrt(LIMITS.max_pixels / (image.width * image.height))
-    scale = min(2 ** rng.uniform(-1, 1), most)  # no image grows beyond what may be decoded
+    scale = min(2 ** rng.uniform(-1, 1), most)  # no image grows beyond the decoding limit
     target = (max(8, round(image.width * scale)), max(8, round(image.height * scale)))
     filters = (Resampling.BILINEAR, Resampling.BICUBIC, Resampling.LANCZOS, Resampling.BOX)
     image = image.resize(target, filters[rng.integers(len(filters))])
@@ -89,7 +89,7 @@ def preallocated(
 ) -> np.memmap[tuple[int, ...], np.dtype[np.uint8]]:
     """A new uint8 array in a file whose disk space is allocated. Raises UserError if it is full.
 
-    Writing to a map of a sparse file on a full disk would end the process by a signal.
+    Writing to a memory map of a sparse file on a full disk would kill the process by a signal.
     """
     size = math.prod(shape)
     try:

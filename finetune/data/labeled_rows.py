@@ -1,11 +1,11 @@
-"""Labels as trainers have them lying around, as rows of training data.
+"""Labels in the formats that people already have, as rows of training data.
 
-Which kind a file holds, the names of its fields say, in this order:
+The names of a file's fields determine its kind, in this order:
 
-    training rows       `sentences`: as in train.jsonl; what `captions explore` keeps of decisions
-    a run               `revision`: what its critic said, or who decided about it later
+    training rows       `sentences`: as in train.jsonl; decisions kept by `captions explore`
+    a run               `revision`: its critic's verdicts, or people's later decisions
     preference pairs    `chosen`, `rejected`: what only the rejected caption says counts as wrong
-    labeled captions    a label, of a caption or of a sentence of it
+    labeled captions    a label, for a caption or for one of its sentences
 
 The layout is any that captions are read from: JSONL, CSV, Parquet, …
 """
@@ -88,14 +88,14 @@ class RowOptions:
 
 @dataclass(frozen=True, slots=True)
 class LabeledText:
-    """A caption, its labeled sentences as training rows have them, and what else these keep."""
+    """A caption, its labeled sentences as in training rows, and the other fields to keep."""
 
     caption: str
     sentences: Sequence[dict[str, Any]]
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-#: What a row labels. Raises one of `records.MALFORMED` or BadRecord.
+#: Reads a row's labels. Raises one of `records.MALFORMED` or BadRecord.
 Reader = Callable[[Mapping[str, Any]], Sequence[LabeledText]]
 _Rows = Sequence[Mapping[str, Any]]
 
@@ -104,8 +104,8 @@ class LabelKind(NamedTuple):
     """A kind of rows.
 
     Attributes:
-        title: For people.
-        judged: Whether people, or an oracle, gave each label.
+        title: Its name for people.
+        judged: Whether each label is from people, or an oracle.
         image: The field that holds the image.
         read: Reads a row.
     """
@@ -117,10 +117,10 @@ class LabelKind(NamedTuple):
 
 
 def kind_of(rows: _Rows, options: RowOptions) -> LabelKind:
-    """The kind of a file by its first rows.
+    """A file's kind, by its first rows.
 
     Raises:
-        UserError: None of the fields that a kind needs is there; it names those that are.
+        UserError: No kind's fields are there; the message names those that are.
     """
 
     def most(*names: str) -> bool:
@@ -163,7 +163,7 @@ def _run_reader(rows: _Rows, image: str, options: RowOptions) -> Reader:
 
 def _judged(items: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """The sentences of a revision that have a verdict."""
-    changed = False  # earlier in the caption: a rewrite's truth may depend on it
+    changed = False  # an earlier change, which a rewrite's truth may depend on
     for item in items:
         label = _DECIDED.get((item.get("decided") or {}).get("as", ""), item["label"])
         kept = bool(item["accepted"]) and not item["dropped"]
@@ -241,7 +241,7 @@ def _text(row: Mapping[str, Any], name: str | None) -> str | None:
 
 
 def _truth(value: object, name: str, inverted: bool, factual: str | None) -> bool | None:
-    """What a label says; None if nothing. Raises `UserError` for a value that nobody explained."""
+    """A label's meaning; None if it is empty. Raises `UserError` for an unexplained value."""
     told = str("" if value is None else value).strip().lower()
     if factual is not None:
         return told == factual.strip().lower() if told else None

@@ -1,15 +1,15 @@
 """New tokens for words that a small critic's tokenizer splits into pieces.
 
-A vocabulary of a thousand tokens splits unknown words: “rocket” into five pieces, four of which
-“robot” has too. A small language model would first have to learn spelling, for which a few hundred
-sentences do not suffice.
+A vocabulary of a thousand tokens splits unknown words: “rocket” becomes five pieces, four of which
+“robot” has too. A small language model would first have to learn spelling, and a few hundred
+sentences are not enough for that.
 
 The embeddings of new words are drawn from a normal distribution with the mean and covariance of
 known whole words. The mean of a word's pieces, the usual initialization, gives similarly spelled
 words nearly the same embedding, far from any known word.
 
-Other text is tokenized as before: whole words of the vocabulary are taken first (`ignore_merges`),
-and the merges stay.
+Other text is tokenized as before: whole words of the vocabulary take precedence (`ignore_merges`),
+and the merges stay unchanged.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from revise_captions.pretrained import load_pretrained
 if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration, PreTrainedTokenizerFast
 
-#: Least frequency of a new word: an embedding with fewer updates would stay as it was drawn.
+#: Least frequency of a new word: with fewer updates, its embedding would stay random.
 OFTEN = 5
-#: With fewer whole words than this, the moments are those of all tokens.
+#: With fewer whole words than this, the moments of all tokens are used.
 ENOUGH = 100
 #: Whole words of the byte-level vocabulary, by their form ("Ġ" is the space before a word).
 _WHOLE = re.compile(r"Ġ[a-z]{3,}")
@@ -93,7 +93,7 @@ def add_words(
 
 
 def _with_words(codec: PromptTokenizer, words: list[str]) -> PreTrainedTokenizerFast:
-    """The tokenizer with more words. Tokens that were there keep their ids."""
+    """The tokenizer with more words. Existing tokens keep their ids."""
     from transformers import AutoTokenizer
 
     with tempfile.TemporaryDirectory(prefix="new-words-") as folder:
@@ -101,7 +101,7 @@ def _with_words(codec: PromptTokenizer, words: list[str]) -> PreTrainedTokenizer
         path = Path(folder) / "tokenizer.json"
         state = json.loads(path.read_text(encoding="utf-8"))
         vocabulary = state["model"]["vocab"]
-        # added tokens outside the vocabulary would be numbered anew from its end
+        # added tokens outside the vocabulary would be renumbered from its end
         for token in state["added_tokens"]:
             vocabulary.setdefault(token["content"], token["id"])
         first = len(codec.pretrained)

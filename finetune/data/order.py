@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """Of `total` replayed examples, which follow the data's own, each epoch takes `drawn`."""
+    """Each epoch takes `drawn` of the `total` replayed examples, which follow the data's own."""
 
     total: int = 0
     drawn: int = 0
 
     def of_epoch(self, seed: int, epoch: int) -> NDArray[np.int64]:
-        """An epoch's slice of concatenated permutations: none is repeated before all were drawn."""
+        """An epoch's slice of concatenated permutations: none repeats before all were drawn."""
         first, end = epoch * self.drawn, (epoch + 1) * self.drawn
         turns = range(first // self.total, math.ceil(end / self.total))
         order = [np.random.default_rng((seed, 3, turn)).permutation(self.total) for turn in turns]
@@ -41,7 +41,7 @@ def replay_of(train: Examples, settings: TrainingSettings) -> Replayed:
 
 
 def epoch_size(train: Examples, settings: TrainingSettings) -> int:
-    """Captions in one epoch: the data's own once each, and replayed ones."""
+    """Captions in one epoch: the data's own, once each, plus replayed ones."""
     return train.own + replay_of(train, settings).drawn
 
 
@@ -55,8 +55,8 @@ def batches(
 ) -> list[list[int]]:
     """One epoch's batches of example indices, shuffled, then grouped by length within windows.
 
-    All have `size` members, since compiled layers need few shapes; the remainder of a window is
-    left to later epochs.
+    All have `size` members, since compiled layers need few shapes; a window's remainder is left to
+    later epochs.
     """
     size = min(size, len(lengths))
     rng = np.random.default_rng((seed, epoch))

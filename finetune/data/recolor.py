@@ -1,9 +1,9 @@
-"""Color augmentation, so that things are recognized by shape in colors never seen with them.
+"""Color augmentation, so that things are recognized by shape in colors never seen on them.
 
-A critic trained on red and yellow signs takes a white one for something else. Rotating hues,
-scaling chroma, raising lights or replacing some colors changes no label of a sentence that names no
-color, and only those are asked about a recolored image. A slight shift of all hues, as by a wrong
-white balance, leaves even the names of colors right: every question is asked then.
+A critic trained on red and yellow signs mistakes a white one for something else. Rotating hues,
+scaling chroma, raising lights or replacing some colors does not change the label of a sentence that
+names no color, so only such sentences are asked about a recolored image. A slight shift of all
+hues, like a wrong white balance, leaves even color names right, so then every question is asked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WORD = re.compile(r"[a-z]+")
 REPLACED = 0.6
 #: Share of rotated images that become gray, and of replaced colors that become black or white.
 GREY, BLACK_OR_WHITE = 0.3, 0.6
-#: Largest slight shift of hues, as a share of the color circle: 22 degrees.
+#: Largest "slight" shift of hues, as a share of the color circle: 22 degrees.
 SLIGHT = 22 / 360
 #: Distance in YIQ (luma counts half) at which two colors differ; share of the image above which a
 #: color is background; pixels to draw until one is not background.
@@ -46,8 +46,8 @@ def names_color(text: str) -> bool:
 def colorless(example: TrainingExample) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Indices of the sentences and auxiliary sentences that name no color, nor do their rewrites.
 
-    Sentences must be known to need no context, which may refer to things by color; auxiliary ones
-    must come first.
+    Sentences must be known to need no context, as that may refer to things by color; auxiliary
+    ones must come first.
     """
     sentences = tuple(
         i
@@ -96,9 +96,9 @@ def rotated_hues(colors: Floats, rng: np.random.Generator) -> Floats:
 
 
 def replaced_colors(colors: Floats, rng: np.random.Generator) -> Floats:
-    """Two to five colors of things replaced, often by black or white; shading stays; RGB.
+    """Two to five colors of things replaced, often by black or white, keeping shading; RGB.
 
-    Each time, the color of a random foreground pixel is shifted, and all similar pixels with it, in
+    Each time, the color of a random foreground pixel is shifted, along with all similar pixels in
     proportion to their similarity.
     """
     made, yiq = colors.copy(), colors @ _TO_YIQ.T

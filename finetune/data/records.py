@@ -13,10 +13,10 @@ Spans are half-open code-point offsets into the caption, in order. `image_index`
 image's row in `labels/<split>.npy`. `rewrite` is a true version of a wrong sentence, which training
 asks about too; with `"needs_context": true` it is ignored, since its truth may depend on other
 wrong sentences. `asides` are auxiliary sentences: labeled without context, they are asked about as
-if a caption began with them, and share the image's row; `after` says how many of the caption's
-sentences they come after instead (fewer than all). Only span and label of a sentence, and text and
-label of an auxiliary one, are required. `weight` (sentences of a run that it stands for) and
-`rewritten` (a reviser wrote it) matter to captions calibrate alone.
+if a caption began with them, and share the image's row; alternatively, `after` says how many of the
+caption's sentences they follow (fewer than all). Only span and label of a sentence, and text and
+label of an auxiliary one, are required. `weight` (how many sentences of a run it stands for) and
+`rewritten` (a reviser wrote it) are only used by captions calibrate.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class TrainingSentence:
         rationales: What is wrong with it, in the words of each annotator.
         rewrite: A true version of a wrong sentence, or "".
         stands_alone: Whether it is known to need no context.
-        weight: Sentences of a run that it stands for, as a sample of it.
+        weight: How many sentences of a run it stands for, as a sample of it.
         rewritten: Whether it is a reviser's rewrite.
     """
 
@@ -90,9 +90,9 @@ class Examples(Sequence[TrainingExample]):
         images: The distinct image paths.
         image_of: For each example, the index of its image.
         sizes: For each example, the approximate length of its packed row in characters; batches
-            of similar lengths waste no padding.
+            of similar lengths need little padding.
         own: How many examples are the file's own; replayed ones (`add`) follow.
-        own_images: The same of images.
+        own_images: The same for images.
         replayed: The folder of the replayed data.
     """
 
@@ -170,7 +170,7 @@ class Examples(Sequence[TrainingExample]):
 
 
 def _size(example: TrainingExample) -> int:
-    """Characters of a packed row with all rewrites and one rationale for each of two wrong ones."""
+    """Characters of a packed row with all rewrites, and rationales for two wrong sentences."""
     overhead = 30  # a question's template, in characters' worth of tokens
     size = 2 * len(example.caption) + overhead * len(example.sentences)
     size += sum(len(s.rewrite) + overhead for s in example.sentences if s.rewrite)
@@ -230,7 +230,7 @@ def _auxiliary(item: dict[str, Any]) -> AuxiliaryExample:
 
 
 def open_split(data: Path, split: str) -> Examples:
-    """`data/<split>.jsonl`. Raises UserError where it is missing or malformed."""
+    """`data/<split>.jsonl`. Raises UserError if it is missing or malformed."""
     path = data / f"{split}.jsonl" if data.is_dir() else data
     if not path.is_file():
         raise UserError(
@@ -272,7 +272,7 @@ def provenance(root: Path) -> dict[str, Any]:
 
 
 def judged_texts(examples: Examples) -> Iterator[str]:
-    """Every text that training asks about, or that stands before it; replayed ones left out."""
+    """Every text that training asks about, or uses as context, except replayed ones."""
     for index in range(examples.own):
         example = examples[index]
         yield example.caption

@@ -1,4 +1,4 @@
-"""Training data from a file of labels: its rows brought together, and split by image."""
+"""Training data from a file of labels: its rows merged by caption, and split by image."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OVERLAP = "sentences that overlap another"
 
 @dataclass(slots=True)
 class _Gathered:
-    """All that rows say of captions, by image and caption."""
+    """All labels, by image and caption."""
 
     captions: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -46,7 +46,7 @@ class _Gathered:
         self.first.setdefault(why, line)
 
     def add(self, image: str, text: LabeledText) -> None:
-        """Takes what a row labels; raises one of `MALFORMED` where training could not read it."""
+        """Adds a row's labels; raises one of `MALFORMED` if training could not read them."""
         row = {"image": image, "caption": text.caption, "sentences": text.sentences}
         parse({**row, **text.more})
         new: dict[str, Any] = {"sentences": {}, **text.more}
@@ -58,7 +58,7 @@ class _Gathered:
             about["sentences"].setdefault(place, []).append(item)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Training rows; what cannot be in one is counted."""
+        """Training rows; labels that cannot be in one are counted."""
         for number, ((image, caption), about) in enumerate(self.captions.items(), start=1):
             sentences: list[dict[str, Any]] = []
             for place, items in sorted(about["sentences"].items()):
@@ -74,7 +74,7 @@ class _Gathered:
 
 
 def _merged(items: list[dict[str, Any]]) -> dict[str, Any]:
-    """What several people said of a sentence, with all their rationales."""
+    """Merges several people's labels of a sentence, with all their rationales."""
     given = [told for item in items for told in (item.get("rationales") or [item.get("rationale")])]
     if rationales := list(dict.fromkeys(filter(None, given))):
         return items[0] | {"rationale": max(rationales, key=len), "rationales": rationales}
@@ -82,7 +82,7 @@ def _merged(items: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def is_split(data: Path) -> bool:
-    """Whether data are ready to train on; a folder without train.jsonl is refused later."""
+    """Whether the data are ready to train on; a folder without train.jsonl is refused later."""
     return data.is_dir() and (
         (data / "validation.jsonl").is_file() or not (data / "train.jsonl").is_file()
     )
@@ -90,9 +90,9 @@ def is_split(data: Path) -> bool:
 
 @contextmanager
 def ready(data: Path, options: RowOptions) -> Iterator[tuple[Path, str]]:
-    """A folder to train on, and what is to be said of it: `data`, or a temporary one made of it.
+    """A folder to train on, and a message about it: `data`, or a temporary one made from it.
 
-    The same file gives the same split, to every process and to a run that is resumed.
+    The same file gives the same split, in every process and in a resumed run.
 
     Raises:
         UserError: No label can be read from `data`.
@@ -106,9 +106,9 @@ def ready(data: Path, options: RowOptions) -> Iterator[tuple[Path, str]]:
 
 
 def split_file(data: Path, out: Path, options: RowOptions) -> str:
-    """Writes train.jsonl, validation.jsonl and data.json, and says what they are made of.
+    """Writes train.jsonl, validation.jsonl and data.json, and describes their origin.
 
-    Images stay where they are, but for those that are no files: these go to `out`/images.
+    Images stay where they are, except those that are not files: these go to `out`/images.
 
     Raises:
         UserError: No row can be used, or the fields are not known.
@@ -157,7 +157,7 @@ def _image(store: ImageFolder, ref: ImageRef, folder: Path, options: RowOptions)
 
 
 def _about(data: Path, kind: LabelKind) -> Provenance:
-    """What stands beside the file, if that says where it comes from; else its name."""
+    """The provenance file beside it, if there is one; else its name."""
     stated: Mapping[str, Any] = provenance(data.parent)
     own = {name: stated[name] for name in Provenance.__slots__ if name in stated}
     if own.keys() >= {"name", "title", "citation", "licence", "source"}:

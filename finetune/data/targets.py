@@ -104,10 +104,10 @@ def choose(
     """Draws the queries about an example.
 
     Args:
-        rationales: Explain at most so many wrong sentences, each by one of its rationales.
+        rationales: How many wrong sentences to explain at most, each by one of its rationales.
         describe: Probability of asking for the description.
         rewrites: Probability of asking about each known rewrite.
-        auxiliary_sentences: Ask about at most so many.
+        auxiliary_sentences: How many of these to ask about at most.
     """
     wrong = [i for i, s in enumerate(example.sentences) if not s.factual and s.rationales]
     if len(wrong) > rationales:
@@ -223,9 +223,9 @@ def encode(
     Args:
         images: Image tokens at the beginning of a row.
         multiple: Pad rows to a multiple of this length.
-        max_length: Rows over it lose their last branches, which `skipped` counts.
+        max_length: Longer rows lose their last branches, which `skipped` counts.
         packed: Whether a caption's queries share a row; the `prefix` attention mode always has a
-            row per query. The gradients are the same.
+            row per query. The gradients are the same either way.
 
     Returns:
         The batch, or None if no query fits.
@@ -275,7 +275,7 @@ def _targets(
             kinds = (part.first, *[part.rest] * (len(part.answer) - 1))
             places = range(start, start + len(part.answer))
             read += zip(places, part.answer, kinds, strict=True)
-            # with prefix attention a word sees the words after it: nothing to predict
+            # with prefix attention a word sees later words, so there is nothing to predict
             if part.token_labels is None or start < batch.block[r] + r * batch.ids.shape[1]:
                 continue
             first = prompt - closing - len(part.token_labels.error_onset)

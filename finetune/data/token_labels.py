@@ -1,13 +1,13 @@
 """Token labels: where in a sentence the error begins.
 
-A label at the end of a sentence says little about which word is wrong, and a critic that learns
-from it alone needs very many sentences. A wrong sentence and its true rewrite differ from some word
-on, which gives two further losses at no further forward pass:
+A label at the end of a sentence says little about which word is wrong, and learning from it alone
+takes very many sentences. A wrong sentence and its true rewrite differ from some word on, which
+gives two further losses without another forward pass:
 
 - *error onset*: at each word, is the sentence wrong so far? (A linear head, discarded after
   training.)
 - *caption*: the next word of a true sentence, or of a wrong one before its error. Predicting it
-  takes looking at the image.
+  requires looking at the image.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def first_difference(wrong: str, right: str) -> tuple[int, int]:
 def token_labels(
     codec: PromptTokenizer, text: str, factual: bool, rewrite: str = ""
 ) -> TokenLabels:
-    """Labels each token of a sentence; of a wrong one without a rewrite, only the last.
+    """Labels each token of a sentence; for a wrong one without a rewrite, only the last.
 
-    The first differing word is UNKNOWN: in “a red ball”, it may take the noun to tell.
+    The first differing word is UNKNOWN: in “a red ball”, only the noun may show the error.
     """
     offsets = codec.offsets(text)
     if factual:

@@ -1,1 +1,1 @@
-"""What training leaves behind: checkpoint, calibration and model card."""
+"""The products of training: checkpoint, calibration and model card."""

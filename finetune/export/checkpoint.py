@@ -38,7 +38,7 @@ ADAPTER = "adapter"
 
 
 def snapshot(run: TrainingRun, path: Path) -> None:
-    """Writes the present weights (or adapter) as a critic folder, with the last calibration."""
+    """Writes the current weights (or adapter) as a critic folder, with the last calibration."""
     card = critic_card(run)
     path.mkdir(parents=True, exist_ok=True)
     if run.wrapped is None:
@@ -62,9 +62,8 @@ def export(run: TrainingRun, out: Path) -> None:
 
 
 def merge(run: TrainingRun, out: Path) -> None:
-    """Merges the adapter in `out` with its base, and moves it to `out/adapter`.
-
-    Merged in float32 from the unquantized base.
+    """Merges the adapter in `out` into its base, in float32 and unquantized, and moves the adapter
+    to `out/adapter`.
     """
     adapter = out / ADAPTER
     adapter.mkdir()
@@ -130,8 +129,8 @@ def longest(run: TrainingRun) -> int:
 def vocabulary(run: TrainingRun) -> Vocabulary:
     """The critic's word lists: its base's words and the data's; empty for a pretrained base.
 
-    Only a model trained from scratch knows no words beyond its data. A base without a list of what
-    it was taught leaves it open what the critic knows.
+    Only a model trained from scratch knows no words beyond its data. If the base has no list of
+    taught words, what the critic knows is left open.
     """
     base = run.base.folder
     captions: Iterator[str] = (run.train[i].caption for i in _evenly_spaced(run.train.own, 20_000))

@@ -30,7 +30,7 @@ Example:
 
 @dataclass(frozen=True, slots=True)
 class FinetuneMetricOptions:
-    """Which metric is trained, on what and how."""
+    """Which metric to train, on what and how."""
 
     metric: str = argument("NAME[=MODEL]")
     data: Path = argument("TRAIN", type=EXISTING_FOLDER)
@@ -81,7 +81,7 @@ def finetune_metric(options: FinetuneMetricOptions) -> None:
 
 
 def _new_place(out: Path) -> Path:
-    """Where the folder will take its name, checked before any work; what killed runs left goes."""
+    """The place for the folder, checked before any work; removes what killed runs left."""
     from revise_captions.io.writing import check_new_folder, check_writable
 
     check_new_folder(out)

@@ -1,7 +1,7 @@
-"""Training data: pairs of an original and what a check made of it, as `stress-metric` exports them.
+"""Training data: pairs of an original and a check's worse version, exported by `stress-metric`.
 
-Images are split as `stress-metric --part` does it, by the exporting command: train on one export,
-measure on another.
+The exporting command splits images, by `stress-metric --part`: train on one export, measure on
+another.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class WorsePair:
     """An original and a worse version of it.
 
     Attributes:
-        check: What made it worse.
+        check: The check that made it worse.
         original: The original.
-        worse: The changed one, which should score lower.
+        worse: The changed version, which should score lower.
         rating: People's mean rating of the original; None if it has none on the axis.
     """
 
@@ -38,10 +38,10 @@ class WorsePair:
 
 @dataclass(frozen=True, slots=True)
 class StressData:
-    """What one export holds.
+    """The content of an export.
 
     Attributes:
-        pairs: Originals with their changed ones.
+        pairs: Originals with their changed versions.
         originals: Each original once, with its rating.
         left_out: Rows that could not be used, by reason.
     """
@@ -56,11 +56,11 @@ def read_pairs(folder: Path, axis: str, scale: tuple[float, float] = (1.0, 5.0))
 
     Args:
         folder: The exported folder.
-        axis: Whose ratings count; see the rows' `scores`.
+        axis: Which ratings to use; see the rows' `scores`.
         scale: Ratings outside it are not used.
 
     Raises:
-        UserError: It holds no export, no pair, or no rating on the axis.
+        UserError: It has no export, no pair, or no rating on the axis.
     """
     if not (folder / ROWS).is_file():
         raise UserError(

@@ -44,18 +44,18 @@ class TrainableScorer(Protocol):
         ...
 
     def metric(self) -> Metric:
-        """The model in its present state, as the metric that users load."""
+        """The model in its current state, as the metric that users load."""
         ...
 
     def save(self, folder: Path) -> None:
-        """Writes what the metric loads."""
+        """Writes the files that the metric loads."""
         ...
 
 
 class SimilarityScorer:
     """`clipscore`, `blip2` or `contextual-clipscore`; both towers are trained.
 
-    Where CLIPScore is cut off at 0, the scores here go on below it: a constant has no gradient.
+    CLIPScore is cut off at 0, but the scores here continue below it, as a constant has no gradient.
     """
 
     def __init__(self, name: str, source: str, device: str) -> None:
@@ -94,8 +94,8 @@ class SimilarityScorer:
 class CriticScorer:
     """`critic` or `contextual-critic` of a PaliGemma 2; its language model is trained.
 
-    The tower is frozen, so that the domain gate, which reads it, stays valid, and its output is
-    computed once for each image.
+    The tower is frozen, so that the domain gate, which reads it, stays valid and its output needs
+    to be computed only once per image.
     """
 
     def __init__(self, name: str, source: str, device: str) -> None:

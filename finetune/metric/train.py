@@ -4,10 +4,10 @@ For an original with score s and rating y, and its worse version with score w:
 
     loss = log(1 + exp(a (w − s)))  +  r (a s + b − y)²
 
-The first term has the target “the worse one scores lower”; the second keeps the agreement with
-people, which is lost without it. a and b map scores to ratings; they are fitted once, before
-training. The authors' code takes w − s itself in the first term; measured in points of the rating,
-the same settings serve cosines and probabilities.
+The first term has the target “the worse one scores lower”; the second preserves the agreement with
+people, which is otherwise lost. a and b map scores to ratings; they are fitted once, before
+training. The authors' code uses w − s itself in the first term; in units of rating points, the same
+settings serve cosines and probabilities.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from revise_captions.stats.pearson import pearson
 
 logger = logging.getLogger(__name__)
 Progress = Callable[[dict[str, Any]], None]
-_SLOPE = 4.0  # a, if the data does not say: a score of 0 to 1 is a rating of 1 to 5
+_SLOPE = 4.0  # a, if the data does not determine it: scores 0 to 1 are ratings 1 to 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def figures(scorer: TrainableScorer, data: StressData) -> MetricFigures:
 
 
 def _image(item: MetricInput) -> str:
-    """What is resampled."""
+    """The unit of resampling."""
     return item.image.key if item.image is not None else ""
 
 
@@ -101,7 +101,7 @@ def _values(metric: Any, items: Sequence[MetricInput]) -> list[float | None]:
 def fitted(scorer: TrainableScorer, data: StressData) -> tuple[float, float]:
     """a > 0 and b that map the untrained scores to the ratings.
 
-    If scores and ratings do not rise together, a maps the scores' spread to that of the ratings.
+    If scores do not rise with ratings, a maps the scores' spread to that of the ratings.
     """
     rated = [(given, rating) for given, rating in data.originals if rating is not None]
     values = _values(scorer.metric(), [given for given, _ in rated])
@@ -125,10 +125,10 @@ def train(
         scorer: The metric.
         data: Pairs of the training images only.
         settings: How.
-        progress: Gets a line of figures from time to time.
+        progress: Receives a line of figures from time to time.
 
     Returns:
-        Steps, pairs and what was skipped.
+        Steps, pairs and the number skipped.
     """
     slope, offset = fitted(scorer, data)
     usable = [pair for pair in data.pairs if _usable(pair)]

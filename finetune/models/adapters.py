@@ -1,7 +1,7 @@
-"""Which weights of a model are trained: parts by name, in full or through LoRA.
+"""Chooses the weights of a model to train: parts by name, in full or through LoRA.
 
-Parts are found by module names, which differ between families. A requested part with nothing to
-train is an error, and the card lists what was trained.
+Parts are found by module names, which differ between families. It is an error if a requested part
+has nothing to train, and the card lists what was trained.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def choose_weights(model: torch.nn.Module, settings: TrainingSettings, base: str
         target_modules=sorted(name for names in layers.values() for name in names),
     )
     wrapped = get_peft_model(model, config)
-    # PEFT would store the local path of a downloaded base
+    # otherwise PEFT would store the local path of a downloaded base
     wrapped.peft_config["default"].base_model_name_or_path = base
     return wrapped
 
@@ -101,7 +101,7 @@ def quantization_config(settings: TrainingSettings, device: str) -> Any | None:
 
         packed, state = quantize_4bit(torch.ones(64, 64, device=device), quant_type="nf4")
         dequantize_4bit(packed, state)
-    except Exception as error:  # bitsandbytes raises whatever its backend raises
+    except Exception as error:  # bitsandbytes raises any exception of its backend
         raise UserError(
             f"bitsandbytes cannot quantize on {device}: {str(error).splitlines()[0]}",
             hint="take --method lora",
@@ -128,7 +128,7 @@ def set_dropout(model: torch.nn.Module, share: float) -> int:
 
 
 def cast(network: torch.nn.Module, dtype: torch.dtype) -> None:
-    """Casts floating-point weights to `dtype`, quantized ones and buffers excepted.
+    """Casts floating-point weights to `dtype`, except quantized ones and buffers.
 
     Rotary frequencies with few bits would rotate distant positions by wrong angles.
     """

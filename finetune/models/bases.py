@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from revise_captions.engines.transformers.engine import TransformersEngine
 
-#: What is no folder and no id.
+#: Names that are neither a folder nor a hub id.
 NAMED = ("bundled", "new")
 
 
@@ -35,9 +35,9 @@ class Base:
 
     Attributes:
         model: The transformers model.
-        codec: The tokenizer of a PaliGemma, None of an instruct model.
-        engine: The engine of an instruct model, None of a PaliGemma.
-        folder: Its files, None of a new model.
+        codec: A PaliGemma's tokenizer; None for an instruct model.
+        engine: An instruct model's engine; None for a PaliGemma.
+        folder: Its files; None for a new model.
         new_words: Tokens added to its tokenizer.
     """
 

@@ -44,7 +44,7 @@ class Dense:
 
 @dataclass(frozen=True, slots=True)
 class _Channel:
-    """What a channel's labels stand for."""
+    """The meaning of a channel's labels."""
 
     name: str
     classes: tuple[str, ...]
@@ -82,7 +82,7 @@ def patch_positions(patches: int) -> torch.Tensor:
 
 
 class Heads(nn.Module):
-    """On the tower's patch features: one linear classifier per channel, one map to their places."""
+    """Heads on the tower's patch features: a linear classifier per channel, a map to positions."""
 
     def __init__(self, hidden: int, sizes: tuple[int, ...]) -> None:
         super().__init__()
@@ -95,12 +95,12 @@ class Heads(nn.Module):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Features (images, patches, hidden), labels (images, patches, channels).
 
-        `holds`: bool (images, channels), False where an image's labels are not to be looked at.
+        `holds`: bool (images, channels), False where an image's labels are to be ignored.
 
-        Returns the loss, averaged over channels, plus that of the places, and each channel's
-        accuracy where something is there. In each channel, patches with something and patches with
-        nothing weigh the same: words and held things fill few patches and would not be learned
-        otherwise.
+        Returns the loss, averaged over channels, plus that of the positions, and each channel's
+        accuracy on patches with something. In each channel, patches with something and patches
+        with nothing have equal total weight: words and held things fill few patches and would not
+        be learned otherwise.
         """
         logits = self.linear(features).float().split(self.sizes, dim=-1)
         found = self.place(features).float()

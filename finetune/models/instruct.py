@@ -76,7 +76,7 @@ class ChatLearner:
         fits = [s for s in made if len(s.row) + len(s.answer) <= self.max_length]
         if not fits:
             return None
-        # the last token of an answer is predicted, never an input
+        # an answer's last token is only predicted, never an input
         rows = [_extended(s.row, s.answer[:-1]) for s in fits]
         places = [
             (r, len(s.row) - 1 + k, token, s.first if k == 0 else s.rest, s.owner)
@@ -178,9 +178,8 @@ def _extended(row: EncodedPrompt, answer: Sequence[int]) -> EncodedPrompt:
 
 
 def _end_of_turn(engine: TransformersEngine) -> int:
-    """The id that the chat template puts after an assistant's turn, if generation stops at it.
-
-    Otherwise the model's first end token.
+    """The id that the chat template puts after an assistant turn, if generation stops at it;
+    otherwise the model's first end token.
     """
     speaker, mark = engine.encoder.processor or engine.encoder.tokenizer, "\ue000"
     turns = [

@@ -28,11 +28,11 @@ class ForwardInputs:
     """The encoded queries of one forward pass.
 
     Attributes:
-        inputs: What the learner's `forward` takes.
+        inputs: The arguments of the learner's `forward`.
         ids: Target tokens.
         tasks: The `TokenTask` of each.
-        owner: The example of each, as counted in the call.
-        error_onset: Word labels (`data.token_labels`), where there are any.
+        owner: The example of each, as an index into the call's examples.
+        error_onset: Word labels (`data.token_labels`), if any.
         longest: The highest position in tokens.
         width: The padded length.
         skipped: Queries that were too long.
@@ -54,8 +54,8 @@ class ForwardOutputs:
 
     Attributes:
         logits: float32 (targets, vocabulary).
-        error_onset: A logit for each of `ForwardInputs.error_onset`, None without the head.
-        tower: Patch features (images, patches, hidden), None where the model hides them.
+        error_onset: A logit for each of `ForwardInputs.error_onset`; None without the head.
+        tower: Patch features (images, patches, hidden); None if the model does not expose them.
     """
 
     logits: torch.Tensor
@@ -103,7 +103,7 @@ class Learner(Protocol):
         ...
 
     def critic(self, card: CriticCard) -> Critic:
-        """The model in its present state, as users load it."""
+        """The model in its current state, as users load it."""
         ...
 
     def card(self) -> CriticCard: ...

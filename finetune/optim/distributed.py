@@ -1,13 +1,13 @@
 """Several processes that train one model, started by `torchrun` or `accelerate launch`.
 
 Each process holds the whole model and computes its share of every batch; all draw the same random
-choices. The sum of their gradients is the batch's gradient, so N processes train what one would.
-They may shard the optimizer's state (`optimizer`) and the weights (`sharding`).
+choices. The sum of their gradients is the batch's gradient, so N processes give the same result as
+one. They may shard the optimizer's state (`optimizer`) and the weights (`sharding`).
 
-`accelerate` joins the processes, chooses devices and exchanges small values. Its `Accelerator` does
-not run the step. Its DDP averages gradients and expects equally many passes of all processes, where
-the sum needs neither; its `reduce` clones what it sums, here all gradients; its FSDP plugin is
-ignored on CPUs; its autocast over float32 weights is slower than weights in bfloat16.
+`accelerate` joins the processes, chooses devices and exchanges small values, but its `Accelerator`
+does not run the step. Its DDP averages gradients and expects equally many passes from all
+processes, and the sum needs neither; its `reduce` clones what it sums, here all gradients; its FSDP
+plugin is ignored on CPUs; its autocast over float32 weights is slower than weights in bfloat16.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PATIENCE = timedelta(hours=12)
 
 @dataclass(frozen=True, slots=True)
 class Parallel:
-    """Process `rank` of `world`, on `device`. Of a single process, every method does nothing."""
+    """Process `rank` of `world`, on `device`. For a single process, every method does nothing."""
 
     rank: int = 0
     world: int = 1
@@ -45,7 +45,7 @@ class Parallel:
             torch.distributed.all_reduce(tensor)
 
     def gather(self, buffer: torch.Tensor) -> None:
-        """Fills a buffer of `world` equal parts, of which each process has set its own."""
+        """Fills a buffer of `world` equal parts, each of which one process has set."""
         if self.world > 1:
             own = buffer.chunk(self.world)[self.rank].clone()
             torch.distributed.all_gather_into_tensor(buffer, own)
@@ -67,7 +67,7 @@ class Parallel:
         return int(gather(torch.tensor([value], device=self.device)).max())
 
     def agree(self, *values: float) -> tuple[float, ...]:
-        """The first process's values, in all."""
+        """The first process's values, in all processes."""
         if self.world == 1:
             return values
         from accelerate.utils import broadcast
@@ -76,7 +76,7 @@ class Parallel:
         return tuple(broadcast(tensor).tolist())
 
     def wait(self) -> None:
-        """Waits until all processes are here."""
+        """Waits until all processes have arrived."""
         if self.world > 1:
             from accelerate import PartialState
 
@@ -84,7 +84,7 @@ class Parallel:
 
 
 def start() -> Parallel:
-    """Joins the other processes where there are some. Raises UserError where that fails."""
+    """Joins the other processes, if any. Raises UserError if that fails."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
         return Parallel()

@@ -29,7 +29,7 @@ ADAMW_VECTORS, ADAMW_MATRICES, MUON = range(3)
 class WholeWeights:
     """Parameters as views of one flat buffer `compute`, their gradients of `grad`.
 
-    `own` is this process's half-open slice, all of it unless the optimizer is sharded.
+    `own` is this process's half-open slice: everything unless the optimizer is sharded.
     """
 
     def __init__(self, parameters: Sequence[nn.Parameter], share: Parallel) -> None:
@@ -67,7 +67,7 @@ class WholeWeights:
 
 
 class DividedWeights:
-    """This process's shards of parameters that `sharding` has divided, concatenated."""
+    """This process's shards of the parameters divided by `sharding`, concatenated."""
 
     def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
         self.parameters = parameters
@@ -84,7 +84,7 @@ class DividedWeights:
             start += part.numel()
 
     def collect(self, parallel: Parallel) -> None:
-        """Does nothing: the backward pass has summed them."""
+        """Does nothing, as the backward pass has already summed them."""
 
     def gradient(self) -> torch.Tensor:
         parts = [
@@ -205,7 +205,7 @@ class FlatOptimizer:
                     group["lr"] = rate * (slow_rate if group["slow"] else 1.0)
                 optimizer.step()
             for view, _ in self._views:
-                view.grad = None  # as large as the masters: not beside the next step's
+                view.grad = None  # as large as the masters, so freed before the next step's
             self.steps += 1
             if self.ema:
                 decay = min(self.ema, (1 + self.steps) / (10 + self.steps))
@@ -215,7 +215,7 @@ class FlatOptimizer:
         return norm
 
     def reload(self) -> None:
-        """Resets masters and average to the model's weights, after these were set directly."""
+        """Resets masters and average to the model's weights, after setting these directly."""
         self.master.copy_(self.weights.read())
         self.average.copy_(self.master)
 
@@ -224,7 +224,7 @@ class FlatOptimizer:
         self.weights.write(weights)
 
     def state(self) -> dict[str, Any]:
-        """What resuming needs of this process's slice."""
+        """What resuming needs from this process's slice."""
         return {
             "master": self.master,
             "average": self.average,

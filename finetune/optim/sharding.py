@@ -1,8 +1,8 @@
 """Weights and gradients sharded among processes: PyTorch's FSDP (`fully_shard`), layer by layer.
 
 Each process holds its shard of every weight, and a layer is whole only while it computes: memory
-for weights, gradients and optimizer falls with the number of processes, communication grows. All
-processes must call the network equally often, and give every trained weight a gradient.
+for weights, gradients and optimizer falls with the number of processes, and communication grows.
+All processes must call the network equally often, and give every trained weight a gradient.
 
 `accelerate`'s FSDP plugin does the same only on GPUs, for an optimizer over the model's own
 parameters, and averages gradients; `FlatOptimizer` has float32 masters of its own and needs sums.
@@ -74,7 +74,7 @@ def local(parameter: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def whole(network: nn.Module, parallel: Parallel) -> Iterator[None]:
-    """Gathers the network in the first process, which may compute with it and write it alone."""
+    """Gathers the network in the first process, which alone may compute with it and write it."""
     modules = _divided(network)
     hooked = [part for part in network.modules() if modules and part._state_dict_pre_hooks]
     hooks = [part._state_dict_pre_hooks.copy() for part in hooked]
@@ -90,7 +90,7 @@ def whole(network: nn.Module, parallel: Parallel) -> Iterator[None]:
     finally:
         for part, before in zip(hooked, hooks, strict=True):
             part._state_dict_pre_hooks.update(before)
-        for number, module in enumerate(modules):  # the root comes first and stays whole
+        for number, module in enumerate(modules):  # the root is first and stays whole
             module.set_reshard_after_forward(number > 0, recurse=False)
         if modules:  # reshards, and drops the state of what the first process computed alone
             modules[0].reset_iter_state()

@@ -132,7 +132,7 @@ def _job(options: PolicyOptions, more: PairOptions | RewardOptions) -> Preferenc
 
 
 def shown(line: Mapping[str, Any]) -> str:
-    """A line of the log for people; the log has all of its figures."""
+    """A line of the log for people; the log itself has all figures."""
     from revise_captions.finetune.preferences import held_out
 
     if line.get("event") == "data":
@@ -145,7 +145,7 @@ def shown(line: Mapping[str, Any]) -> str:
     parts = [
         f"{name} {value:.4g}"
         for name, value in line.items()
-        if value is not None  # a batch of which nothing could be rewarded
+        if value is not None  # a batch in which nothing could be rewarded
         and (name in _SHOWN or (name.startswith("rewards/") and not name.endswith("/std")))
     ]
     return f"step {line['step']:,}: {', '.join(parts)}"

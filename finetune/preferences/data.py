@@ -1,4 +1,4 @@
-"""Preference pairs and images for TRL's trainers, images decoded as everywhere in this package."""
+"""Preference pairs and images for TRL's trainers, with this package's image decoding."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from datasets import Dataset
 
-#: Names that rows may have for their image; pairs have `images`.
+#: Possible names of a row's image field; pairs have `images`.
 IMAGE_FIELDS = ("images", "image", "image_path", "image_file", "file_name", "path", "url")
 
 
-#: Decoded images that are kept.
+#: How many decoded images are kept.
 RECENT = 64
 
 
@@ -36,13 +36,13 @@ class ReadingOptions:
     """How rows become examples.
 
     Attributes:
-        prompts: What the policy is asked, in turn from row to row; (): each row's own.
-        by: Only pairs that this score decided; "": all.
+        prompts: Prompts for the policy, rotating over rows; (): each row's own.
+        by: Selects pairs decided by this score; "": all.
         reference_field: Holds the reference caption, for rewards that need one.
         image_root: Relative image paths start here; None: beside the file.
         allow_urls: Whether URLs are fetched.
         limit: Rows to read; None: all.
-        added: Finds what the policy's tokenizer would take for one of its special tokens.
+        added: Matches what the policy's tokenizer would take for one of its special tokens.
     """
 
     prompts: tuple[str, ...] = ()
@@ -56,13 +56,13 @@ class ReadingOptions:
 
 @dataclass(frozen=True, slots=True)
 class PreferenceExamples:
-    """What a file gave.
+    """The examples in a file.
 
     Attributes:
         rows: In TRL's format, without their images.
-        images: Theirs, in the same order.
-        bad: Rows that are no examples, each with its reason.
-        folder: The file's own.
+        images: Their images, in the same order.
+        bad: Rows that cannot be examples, each with its reason.
+        folder: The file's folder.
         options: How they were read.
     """
 
@@ -82,11 +82,11 @@ class PreferenceExamples:
         )
 
     def dataset(self) -> Dataset:
-        """For a trainer: an image is decoded when a batch needs it."""
+        """The data set for a trainer; an image is decoded when a batch needs it."""
         from datasets import Dataset
 
         numbered = [{**row, "images": number} for number, row in enumerate(self.rows)]
-        # the captions of an image are sampled together: one object for all, encoded once
+        # an image's captions are sampled together, so they share one object, encoded once
         image = lru_cache(maxsize=RECENT)(self.image)
 
         def decoded(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -99,13 +99,13 @@ def read_pairs(path: Path, options: ReadingOptions) -> PreferenceExamples:
     """Preference pairs: rows with `images`, `prompt`, `chosen` and `rejected`.
 
     Raises:
-        UserError: No row is a pair of the wanted score.
+        UserError: No row is a pair decided by the chosen score.
     """
     return _read(path, options, _pair, "a preference pair: see captions preferences")
 
 
 def read_images(path: Path, options: ReadingOptions) -> PreferenceExamples:
-    """Images to caption, each once, from rows of any kind that have one.
+    """Images to caption, each once, from rows of any kind that have an image.
 
     Raises:
         UserError: No row has a readable image.
@@ -142,13 +142,13 @@ def _add(
     example: Callable[[Mapping[str, Any], ReadingOptions, int], dict[str, Any]],
     checked: dict[ImageRef, BadRecord | None],
 ) -> None:
-    """Adds a row to the examples, or to the bad rows. `checked`: images that were looked at."""
+    """Adds a row to the examples, or to the bad rows. `checked`: images already looked at."""
     try:
         with own_step(Reason.UNEXPECTED_ERROR):
             made = example(row.data, found.options, len(found.rows))
             image = parse_image(_first(row.data, IMAGE_FIELDS))
             if image in checked and "chosen" not in made:
-                return  # captioned once is enough
+                return  # each image is captioned only once
             found.rows.append(made)
             found.images.append(image)
             if image not in checked:
@@ -172,7 +172,7 @@ def _fault(found: PreferenceExamples) -> BadRecord | None:
 
 
 def _pair(row: Mapping[str, Any], options: ReadingOptions, number: int) -> dict[str, Any]:
-    """Raises `BadRecord` where the row is no pair."""
+    """Raises `BadRecord` if the row is not a pair."""
     texts = {name: said(row.get(name)) for name in ("chosen", "rejected")}
     for name, text in texts.items():
         if not text.strip():
@@ -189,7 +189,7 @@ def _pair(row: Mapping[str, Any], options: ReadingOptions, number: int) -> dict[
 
 
 def _prompt(row: Mapping[str, Any], options: ReadingOptions, number: int) -> dict[str, Any]:
-    """Raises `BadRecord` where the row lacks the reference that is asked for."""
+    """Raises `BadRecord` if the row lacks a required reference."""
     made: dict[str, Any] = {"prompt": _question(row, options, number)}
     if options.reference_field is not None:
         reference = row.get(options.reference_field)

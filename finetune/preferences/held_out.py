@@ -1,7 +1,7 @@
-"""Pairs that a reward model is not trained on, and how often it prefers what they prefer.
+"""Held-out pairs for a reward model, and how often it agrees with them.
 
-They are of images of their own: no image, and none that looks like it, is on both sides. Floors
-are chance, and the number of words alone: the longer caption, or the shorter, whichever more of the
+They have separate images: no image, or one that looks like it, is on both sides. The floors are
+chance, and the number of words alone: the longer caption, or the shorter, whichever more of the
 training pairs prefer.
 """
 
@@ -25,11 +25,11 @@ RESULT = "held_out.json"
 def without_held_out(
     pairs: PreferenceExamples, share: float
 ) -> tuple[PreferenceExamples, PreferenceExamples]:
-    """Pairs to train on, and those of the images that are held out, by a hash of their names.
+    """Pairs to train on, and those of images held out by a hash of their names.
 
     Args:
-        pairs: All of them.
-        share: Of the images; 0: none is held out.
+        pairs: All pairs.
+        share: Of the images; 0 to hold out none.
 
     Raises:
         UserError: There are too few different images.
@@ -51,15 +51,15 @@ def _part(pairs: PreferenceExamples, numbers: Sequence[int]) -> PreferenceExampl
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """How often held-out pairs are preferred as their data say.
+    """How often the reward model agrees with held-out pairs.
 
     Attributes:
-        pairs: Held out.
-        images: Theirs. The interval takes pairs for independent, so that it is too narrow where an
-            image has many.
-        right: Pairs whose chosen caption has the higher reward; a tie is wrong.
-        longer: Whether the longer caption is chosen in more of the training pairs, or in as many.
-        by_length: Share that this prefers rightly; captions of the same length count one half.
+        pairs: Number of held-out pairs.
+        images: Number of their images. The interval treats pairs as independent, so it is too
+            narrow if an image has many.
+        right: Pairs whose chosen caption has the higher reward; a tie counts as wrong.
+        longer: Whether the longer caption is chosen in at least half of the training pairs.
+        by_length: Share that this length rule gets right; equal lengths count one half.
     """
 
     pairs: int
@@ -119,7 +119,7 @@ def accuracy(
 
 
 def _longer(pairs: PreferenceExamples) -> list[int]:
-    """Of each pair 1 where the chosen caption has more words, -1 where fewer, 0 where as many."""
+    """For each pair, 1 if the chosen caption has more words, -1 if fewer, 0 if equally many."""
     both = zip(columns(pairs, "chosen"), columns(pairs, "rejected"), strict=True)
     words = [(len(a.split()), len(b.split())) for a, b in both]
     return [(a > b) - (a < b) for a, b in words]

@@ -23,7 +23,7 @@ from revise_captions.finetune.models.adapters import (
 from revise_captions.finetune.preferences.settings import PreferenceSettings
 from revise_captions.pretrained import load_pretrained, load_weights
 
-#: What a reward model's folder holds besides a captioner's files.
+#: The file in a reward model's folder besides a captioner's files.
 REWARD_HEAD = "reward_head.safetensors"
 
 
@@ -34,9 +34,9 @@ class Policy:
     Attributes:
         name: As the user gave it.
         folder: Where its files are.
-        model: In the compute dtype; what is not trained is frozen.
+        model: In the compute dtype; untrained parts are frozen.
         processor: With a chat template.
-        adapter: PEFT's settings where LoRA trains it; None where its own weights are trained.
+        adapter: PEFT's settings if it is trained with LoRA; None if its own weights are trained.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Policy:
 
 
 def load_policy(name: str, settings: PreferenceSettings, *, trusted: bool = False) -> Policy:
-    """Loads a captioner and freezes what is not to be trained.
+    """Loads a captioner and freezes the parts that are not trained.
 
     Args:
         name: A folder or hub id of a vision–language model with a chat template, or a PaliGemma.
@@ -60,7 +60,7 @@ def load_policy(name: str, settings: PreferenceSettings, *, trusted: bool = Fals
         trusted: Whether code that comes with it may run.
 
     Raises:
-        UserError: It cannot be loaded, sees no images, or has nothing to train.
+        UserError: It cannot be loaded, takes no images, or has nothing to train.
     """
     folder = find_model(name, "--policy")
     if (folder / REWARD_HEAD).is_file():
@@ -72,7 +72,7 @@ def load_policy(name: str, settings: PreferenceSettings, *, trusted: bool = Fals
     place = device_of(settings)
     shared = _as_training_settings(settings)
     quantization = quantization_config(shared, place)
-    # weights that are trained themselves stay in float32: steps of 1e-6 vanish in bfloat16
+    # directly trained weights stay in float32, as steps of 1e-6 vanish in bfloat16
     full = settings.lora.method == "full"
     options: dict[str, Any] = {
         "dtype": torch.float32 if full else getattr(torch, dtype_of(settings))
@@ -99,7 +99,7 @@ def dtype_of(settings: PreferenceSettings) -> str:
 def load_network(
     folder: Path, name: str, processor: Any, *, trusted: bool = False, **options: Any
 ) -> Any:
-    """A captioner's network; a PaliGemma finds out itself which tokens attend in both directions.
+    """A captioner's network; a PaliGemma itself determines which tokens attend in both directions.
 
     Raises:
         UserError: It cannot be loaded.
@@ -150,7 +150,7 @@ def _as_training_settings(settings: PreferenceSettings) -> TrainingSettings:
 
 
 def _frozen(model: Any, settings: TrainingSettings, name: str) -> Any | None:
-    """Freezes what is not trained; with LoRA, PEFT's settings for what is."""
+    """Freezes what is not trained; with LoRA, returns PEFT's settings for what is."""
     chosen = parts(settings)
     if settings.lora.method == "full":
         for full_name, parameter in model.named_parameters():
@@ -173,11 +173,11 @@ def _frozen(model: Any, settings: TrainingSettings, name: str) -> Any | None:
 
 
 def write_policy(policy: Policy, trained: Any, out: Path, *, merge: bool) -> None:
-    """Writes a trained policy: its weights, or LoRA's adapter, and what loads it.
+    """Writes a trained policy: its weights, or the LoRA adapter, and what is needed to load it.
 
     Args:
         policy: As it was loaded.
-        trained: The trainer's model, PEFT's wrapper where LoRA trained it.
+        trained: The trainer's model, or PEFT's wrapper with LoRA.
         out: Folder.
         merge: Whether LoRA's adapter is added to the weights; it is kept in `out/adapter`.
     """

@@ -1,7 +1,7 @@
-"""A reward model: a captioner's network with one number for a caption instead of a next token.
+"""A reward model: a captioner's network that outputs one number per caption, not a next token.
 
-TRL's `RewardTrainer` knows texts only. It takes any module that returns `logits` of shape (rows, 1)
-and any collator, so the two here are all that vision–language models need.
+TRL's `RewardTrainer` only supports texts. It accepts any module that returns `logits` of shape
+(rows, 1), and any collator, so the two here are all that vision–language models need.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class CaptionRewardModel(torch.nn.Module):
         torch.nn.init.normal_(self.score.weight, std=(width + 1) ** -0.5)
 
     def forward(self, *, use_cache: bool = False, **inputs: Any) -> Any:
-        """Rewards of rows that are padded at the end.
+        """Rewards of rows padded at the end.
 
         Args:
             use_cache: Ignored; TRL passes it.
-            inputs: What the processor makes of images and texts.
+            inputs: The processor's output for images and texts.
 
         Returns:
             `logits`, (rows, 1).
@@ -56,7 +56,7 @@ class CaptionRewardModel(torch.nn.Module):
         return SequenceClassifierOutput(logits=self.score(at_end.to(self.score.weight.dtype)))
 
     def add_model_tags(self, tags: Sequence[str]) -> None:
-        """TRL tags what it trains; so does this."""
+        """TRL calls this to tag the models that it trains."""
         self.backbone.add_model_tags(tags)
 
     def write(self, out: Path, processor: Any) -> None:
@@ -134,7 +134,7 @@ class ModelReward:
 
 
 def _plain(prompts: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
-    """Prompts as texts: TRL has put the images into them already."""
+    """Prompts as plain texts, as TRL has already inserted the images."""
     return [
         [
             {
@@ -154,11 +154,11 @@ def load_reward_model(name: str, *, device: str, dtype: str) -> ModelReward:
 
     Args:
         name: Its folder.
-        device: Where it is computed.
-        dtype: In which it is computed.
+        device: Where it runs.
+        dtype: What it computes in.
 
     Raises:
-        UserError: The folder holds none.
+        UserError: The folder holds no reward model.
     """
     from safetensors.torch import load_file
     from transformers import AutoModel

@@ -1,4 +1,4 @@
-"""What GRPO rewards: FeedQuill's c_p and c_r, POSH, and trained reward models."""
+"""Rewards for GRPO: FeedQuill's c_p and c_r, POSH, and trained reward models."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ DEFAULT = ("c_p", "c_r=0.5")
 class UnitRewards:
     """c_p, the share of a caption's units that are true, and c_r, their number (section 4.1).
 
-    A unit that is said twice counts once. c_p is over units that have a verdict, c_r counts all.
-    A caption without any unit has c_p = 0, so that silence earns nothing.
+    A unit stated twice counts once. c_p is over units with a verdict, c_r counts all. A caption
+    without units has c_p = 0, so that silence earns nothing.
     """
 
     def __init__(self, decomposer: Decomposer, verifier: UnitVerifier) -> None:
@@ -34,7 +34,7 @@ class UnitRewards:
     def c_p(
         self, completions: Sequence[object], images: Sequence[Sequence[Image]], **_: Any
     ) -> list[float | None]:
-        """Shares of true units, in [0, 1]; None where none of a caption's units has a verdict."""
+        """Shares of true units, in [0, 1]; None if none of a caption's units has a verdict."""
         return [precision(counts) for counts in self._counts(completions, images)]
 
     def c_r(
@@ -55,7 +55,7 @@ class UnitRewards:
         return self._last[1]
 
     def counts(self, texts: Sequence[str], images: Sequence[Image]) -> list[UnitCounts]:
-        """The units of captions of images, counted."""
+        """Unit counts of captions of images."""
         found = self.decomposer.decompose(texts)
         tasks = [VerifyTask(image, one) for image, one in zip(images, found, strict=True)]
         verdicts = self.verifier.verify(tasks)
@@ -63,7 +63,7 @@ class UnitRewards:
 
 
 def precision(counts: UnitCounts) -> float | None:
-    """c_p: 0 for a caption without units, None where its units have no verdict."""
+    """c_p: 0 for a caption without units, None if its units have no verdicts."""
     if not counts.units:
         return None if counts.unscored else 0.0
     return counts.precision
@@ -78,7 +78,7 @@ class PoshReward:
     def __call__(
         self, completions: Sequence[object], reference: Sequence[str], **_: Any
     ) -> list[float | None]:
-        """Scores in [0.2, 1]; 0 for an empty caption, None where nothing was graded."""
+        """Scores in [0.2, 1]; 0 for an empty caption, None if nothing was graded."""
         from revise_captions.posh.scoring import Pair, score_captions
 
         texts = [said(turns) for turns in completions]
@@ -91,7 +91,7 @@ def parsed(texts: Sequence[str]) -> list[tuple[str, float]]:
     """Names and weights of `NAME` or `NAME=WEIGHT`.
 
     Raises:
-        UserError: A weight is no number, or a name comes twice.
+        UserError: A weight is not a number, or a name is repeated.
     """
     found: list[tuple[str, float]] = []
     for text in texts or DEFAULT:

@@ -1,4 +1,4 @@
-"""Runs of `captions train-preferences`: what is checked, read and loaded before TRL trains."""
+"""Runs of `captions train-preferences`: checks, reads and loads everything before TRL trains."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ QUARANTINE = "training/quarantine.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class PreferenceJob:
-    """The command line, without the settings of training; `train-preferences --help` explains."""
+    """The command line, without training settings; explained by `train-preferences --help`."""
 
     data: Path
     policy: str
@@ -132,7 +132,7 @@ def prepared(
 
 
 def _check_numbers(settings: PreferenceSettings) -> None:
-    """Raises `UserError` for numbers under which nothing could be trained."""
+    """Raises `UserError` for numbers that make training impossible."""
     length, batch, saving = settings.length, settings.batch, settings.saving
     least = {
         "--batch-size": (batch.batch_size, 1),
@@ -152,7 +152,7 @@ def _check_numbers(settings: PreferenceSettings) -> None:
 
 
 def require_libraries() -> None:
-    """Raises `UserError` where the extra `rl` is not installed; keeps its libraries quiet."""
+    """Raises `UserError` if the extra `rl` is not installed; silences its libraries."""
     expect_libraries("train-preferences", "rl", "trl", "datasets", "peft")
     from transformers.utils import logging
 
@@ -169,10 +169,10 @@ def load_rewards(
     Args:
         named: Names and weights.
         job: Names the verifiers and POSH's judge.
-        settings: Where reward models are computed.
+        settings: Where reward models run.
 
     Raises:
-        UserError: One of them cannot be had.
+        UserError: One of them is not available.
     """
     from revise_captions.finetune.preferences.policy import device_of
     from revise_captions.finetune.preferences.reward_model import load_reward_model

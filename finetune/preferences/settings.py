@@ -1,7 +1,7 @@
 """Settings of preference training; each field is an option of `captions train-preferences`.
 
-Defaults are FeedQuill's (2503.07906, A.3.1 and Table 12) where TRL has a counterpart. Of Table 12,
-γ, λ, the critic's learning rate and the value clipping belong to PPO's value model: GRPO has none.
+Defaults are FeedQuill's (2503.07906, A.3.1 and Table 12) if TRL has a counterpart. In Table 12, γ,
+λ, the critic's learning rate and the value clipping belong to PPO's value model, which GRPO lacks.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class SavingSettings:
 
 @dataclass(frozen=True, slots=True)
 class PreferenceSettings:
-    """What all three methods have."""
+    """Settings common to all three methods."""
 
     length: LengthSettings = field(default_factory=LengthSettings)
     update: UpdateSettings = field(default_factory=UpdateSettings)

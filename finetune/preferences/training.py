@@ -1,4 +1,4 @@
-"""Training through TRL: each method is one of its trainers, filled in."""
+"""Training through TRL: each method configures one of its trainers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from revise_captions.finetune.preferences.settings import (
 from revise_captions.finetune.trainer.state import saving
 from revise_captions.io.writing import write_json
 
-#: The paper's learning rates for 7B: of the policy (Table 12) and of a reward model (A.3.1).
+#: The paper's learning rates for 7B: for the policy (Table 12) and for a reward model (A.3.1).
 POLICY_RATE, REWARD_MODEL_RATE = 1e-6, 2e-5
 Report = Callable[[dict[str, Any]], None]
 
@@ -51,10 +51,10 @@ class WeightedReward:
     """A reward of GRPO.
 
     Attributes:
-        name: In logs.
-        function: As TRL calls it: prompts, completions, images and columns to a reward per
-            completion, None where there is none.
-        weight: In the sum.
+        name: Used in logs.
+        function: As TRL calls it: maps prompts, completions, images and columns to a reward per
+            completion, None if there is none.
+        weight: In the sum of rewards.
     """
 
     name: str
@@ -86,7 +86,7 @@ def train_reward_model(
             remove_unused_columns=False,
         ),
         data_collator=encoder,
-        # the trainer leaves a data set with these columns alone, and the collator does the work
+        # the trainer does not process a data set with these columns, and the collator does the work
         train_dataset=_with_columns(trained.dataset(), "chosen_ids", "rejected_ids"),
         processing_class=policy.processor.tokenizer,
         callbacks=[run.callback()],
@@ -140,7 +140,7 @@ def train_grpo(
     settings: GrpoSettings,
     run: PreferenceRun,
 ) -> None:
-    """Trains a policy on images by GRPO, captions sampled and rewarded on the way; writes it."""
+    """Trains a policy on images by GRPO, sampling and rewarding captions, and writes it."""
     from trl import GRPOConfig, GRPOTrainer
 
     _expect_whole_groups(settings)
@@ -179,7 +179,7 @@ def train_grpo(
 
 @dataclass(frozen=True, slots=True)
 class PreferenceRun:
-    """Where a run writes, and what hears of it.
+    """Where a run writes, and who is told about it.
 
     Attributes:
         out: The trained model; checkpoints and curves are in `out/training`.
@@ -208,7 +208,7 @@ class PreferenceRun:
 
 
 def _arguments(settings: PreferenceSettings, run: PreferenceRun, rate: float) -> dict[str, Any]:
-    """What the trainers' configurations have in common."""
+    """The arguments common to the trainers' configurations."""
     length, update, batch, saving = (
         settings.length,
         settings.update,
@@ -266,7 +266,7 @@ def _train(trainer: Any, run: PreferenceRun) -> None:
 
 
 def last_whole_checkpoint(folder: Path) -> Path | None:
-    """The last checkpoint that was written to its end, which is the trainer's state."""
+    """The last checkpoint written completely; the trainer's state is its last file."""
     found = {}
     for state in folder.glob("checkpoint-*/trainer_state.json"):
         with suppress(OSError, ValueError):
@@ -283,7 +283,7 @@ def _write(trainer: Any, policy: Policy, settings: PreferenceSettings, run: Pref
 
 
 def _with_columns(data: Any, *names: str) -> Any:
-    """The data set with empty columns of these names, its transform kept."""
+    """The data set with empty columns of these names, keeping its transform."""
     transform = data.format["format_kwargs"]["transform"]
     plain = data.with_format(None)
     for name in names:
@@ -292,7 +292,7 @@ def _with_columns(data: Any, *names: str) -> Any:
 
 
 def _named(reward: WeightedReward) -> Callable[..., Sequence[float | None]]:
-    """The function under the name that TRL logs it by."""
+    """The function, renamed as TRL should log it."""
 
     def function(**given: Any) -> Sequence[float | None]:
         return reward.function(**given)
@@ -302,14 +302,14 @@ def _named(reward: WeightedReward) -> Callable[..., Sequence[float | None]]:
 
 
 def sampler_arguments(policy: Policy, settings: GrpoSettings) -> dict[str, Any]:
-    """What makes TRL sample by vLLM on the GPUs that train; nothing where transformers samples.
+    """Arguments that make TRL sample with vLLM on the training GPUs; none if transformers samples.
 
     Args:
-        policy: vLLM computes a PaliGemma under other attention, and cannot take QLoRA's weights.
-        settings: Which sampler is asked for.
+        policy: vLLM computes a PaliGemma with another attention, and cannot load QLoRA's weights.
+        settings: Which sampler is requested.
 
     Raises:
-        UserError: vLLM is asked for and cannot sample.
+        UserError: vLLM is requested but cannot sample.
     """
     asked = settings.sampled.sampler
     if asked == "transformers":
@@ -332,9 +332,9 @@ def sampler_arguments(policy: Policy, settings: GrpoSettings) -> dict[str, Any]:
             "use_vllm": True,
             "vllm_mode": "colocate",
             "vllm_gpu_memory_utilization": settings.sampled.vllm_memory,
-            # TRL weights a caption by how much likelier the policy finds it than vLLM did. vLLM's
-            # probabilities are those within the nucleus, the policy's are not: with a nucleus all
-            # weights of long captions would be near 0
+            # TRL weights a caption by how much likelier it is under the policy than under vLLM.
+            # vLLM's probabilities are renormalized within the nucleus, but the policy's are not,
+            # so with a nucleus all weights of long captions would be near 0
             "vllm_importance_sampling_correction": settings.sampled.top_p == 1,
         }
     if asked == "vllm":
@@ -343,7 +343,7 @@ def sampler_arguments(policy: Policy, settings: GrpoSettings) -> dict[str, Any]:
 
 
 def _expect_whole_groups(settings: GrpoSettings) -> None:
-    """Raises UserError where a batch does not hold all captions of its images."""
+    """Raises UserError if a batch does not hold all captions of its images."""
     each, batch = settings.sampled.generations, settings.batch.batch_size
     if each < 2:
         raise UserError("--generations must be 2 or more: captions of an image are compared")

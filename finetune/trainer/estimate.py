@@ -26,7 +26,8 @@ def optimizer_bytes(trained: int, settings: TrainingSettings, share: int = 1) ->
     """Bytes for masters, moments, average and gradient of the trained weights, per process.
 
     Args:
-        share: Processes that shard it; the gradient in the model's dtype only with the weights.
+        share: Processes that shard it; the gradient in the model's dtype is sharded only along with
+            the weights.
     """
     compute = settings.compute
     width = DTYPES[compute.dtype].itemsize / (share if compute.shard_weights else 1)
@@ -39,13 +40,13 @@ def dry_run(data: Path, base: str, out: Path, settings: TrainingSettings) -> str
     """Trains a few steps in a temporary folder and reports their cost; `out` is not written.
 
     Raises:
-        UserError: As training would.
+        UserError: As training would raise.
     """
     with tempfile.TemporaryDirectory(prefix="finetune-critic-") as folder:
         lines: list[Mapping[str, object]] = []
         tried = settings.with_options(log_with=None, compile=False)
         run = prepare(data, base, Path(folder), tried, resume=False, report=lines.append)
-        # memory: PyTorch's count on a GPU, the process's largest size on a CPU
+        # memory: PyTorch's count on a GPU, the process's peak size on a CPU
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
         seconds = _timed(run)
@@ -94,7 +95,7 @@ def _report(
     state = trained * 4 * (3 + bool(settings.optimizer.ema))
     written = total if run.wrapped is None or settings.lora.merge else 0
     whole = written * DTYPES[settings.compute.dtype].itemsize
-    disk = 2 * state + 3 * whole  # an old copy exists while a new one is written; and the result
+    disk = 2 * state + 3 * whole  # the old copy exists while a new one is written; plus the result
     if settings.validation.keep == "best":
         disk += 2 * trained * 4
     yield f"disk: {disk / GIB:.1f} GiB in {out}"

@@ -30,19 +30,19 @@ from revise_captions.finetune.trainer.validate import (
 )
 from revise_captions.text.formatting import duration
 
-#: Writes the model as it stands, or the finished critic, into a folder.
+#: Writes the current model, or the finished critic, into a folder.
 Snapshot = Callable[[TrainingRun, Path], None]
-#: Between interim validations, as a share of the training: so that patience means something.
+#: Least distance between interim validations, as a share of training, to make patience meaningful.
 APART = 0.05
 #: Seconds between lines of progress.
 SHOWN_EVERY = 10
-#: Share of a time limit that is kept free for what is not timed: cards, word lists.
+#: Share of a time limit reserved for what is not timed: cards, word lists.
 MARGIN = 0.03
-#: Bytes a second, until a save was timed.
+#: Assumed bytes per second, until a save has been timed.
 SLOW_DISK = 200e6
-#: Captions that a validation measures at once, and the share of a time limit that this may take.
+#: Captions that a validation measures at once, and the share of a time limit this may take.
 TOGETHER, BATCH = 16, 0.01
-#: What training on a caption takes, in validations of one, until a step was timed.
+#: Assumed time to train on a caption, relative to validating it, until a step has been timed.
 TRAINING_COSTS = 4.0
 
 
@@ -129,7 +129,7 @@ def train_all(run: TrainingRun, snapshot: Snapshot, export: Snapshot) -> None:
         before, asked = time.monotonic(), members[: _fitting(run)]
         tally.append(step(run, epoch, index, asked))
         now = time.monotonic()
-        # the slowest of late: how long a step takes depends on its captions, and on other programs
+        # the slowest recent one, as a step's time depends on its captions, and on other programs
         run.end.step = max(0.8 * run.end.step, (now - before) / len(asked) * len(members))
         progress.epoch, progress.batch, progress.step = epoch, index + 1, progress.step + 1
         # by the first process's clock: all must stop, validate and save together
@@ -164,8 +164,8 @@ def train_all(run: TrainingRun, snapshot: Snapshot, export: Snapshot) -> None:
 
 
 def _time_the_end(run: TrainingRun, export: Snapshot) -> None:
-    """Tries the end out: validates a few captions, and writes a critic that nobody keeps. What the
-    end takes is kept free of a time limit."""
+    """Rehearses the end: validates a few captions, and writes a throwaway critic. The time that the
+    end takes is reserved within a time limit."""
     settings, progress = run.settings, run.progress
     if settings.limits.minutes or settings.validation.time_share:
         with averaged(run):
@@ -182,7 +182,7 @@ def _time_the_end(run: TrainingRun, export: Snapshot) -> None:
 
 
 def _seconds_a_caption(run: TrainingRun) -> float:
-    """To validate: of two captions, and of more where that is fast."""
+    """Seconds to validate a caption, measured on two captions, and on more if that is fast."""
     seconds = 0.0
     for count in (2, TOGETHER):
         few = list(range(min(count, len(run.validation))))
@@ -195,7 +195,7 @@ def _seconds_a_caption(run: TrainingRun) -> float:
 
 
 def _seconds_to_write(run: TrainingRun, export: Snapshot) -> float:
-    """Of the finished critic: one whose figures are chance, on all validation captions."""
+    """Seconds to write the finished critic, with random figures for all validation captions."""
     told = [(k, s.factual) for k, one in enumerate(run.validation) for s in one.sentences]
     owner, factual = (np.array(column) for column in zip(*told, strict=True))
     chance = np.random.default_rng(run.settings.seed).random(len(told))
@@ -208,9 +208,9 @@ def _seconds_to_write(run: TrainingRun, export: Snapshot) -> float:
 
 
 def _fitting(run: TrainingRun) -> int | None:
-    """Captions of the first step that fit into a time limit; None: all.
+    """How many captions of the first step fit into a time limit; None: all.
 
-    Later steps begin only where there is time for one.
+    Later steps begin only if there is time for one.
     """
     limit, caption = run.settings.limits.minutes * 60, run.end.caption
     if run.progress.step or not limit or not caption:
@@ -220,7 +220,7 @@ def _fitting(run: TrainingRun) -> int | None:
 
 
 def _interim(run: TrainingRun) -> float:
-    """Seconds that an interim validation takes, at most its share of a time limit."""
+    """Seconds for an interim validation, at most its share of a time limit."""
     validation, limit = run.settings.validation, run.settings.limits.minutes * 60
     count = validation.captions or len(run.validation)
     seconds = min(count, len(run.validation)) * run.end.caption
@@ -240,19 +240,19 @@ def _end_of(run: TrainingRun) -> float:
 
 
 def last_moment(run: TrainingRun) -> float | None:
-    """When the last validation has to end, by a time limit (`time.monotonic`)."""
+    """When the last validation has to end, given a time limit (`time.monotonic`)."""
     limit = run.settings.limits.minutes * 60
     return run.began + limit * (1 - MARGIN) - run.end.writing if limit else None
 
 
 def batch_of(run: TrainingRun) -> int:
-    """Captions of a validation's batch, which may take its share of a time limit."""
+    """Captions per validation batch, which may take its share of a time limit."""
     limit, caption = run.settings.limits.minutes * 60, run.end.caption
     return max(1, min(TOGETHER, int(BATCH * limit / caption))) if limit and caption else TOGETHER
 
 
 def _due(step: int, steps: int, minutes: float, waited: float) -> bool:
-    """Whether it is time again, by steps if they are set, else by minutes."""
+    """Whether it is time again, by steps if set, else by minutes."""
     return step % steps == 0 if steps else waited > minutes * 60
 
 
@@ -310,7 +310,7 @@ def _log_progress(
 
 
 def validate(run: TrainingRun, until: float | None = None) -> ValidationResult:
-    """Measures the model's present weights on the validation split; logs figures and samples.
+    """Measures the model's current weights on the validation split; logs figures and samples.
 
     `until`: as in `measure_learner`.
     """

@@ -66,14 +66,14 @@ class Network(torch.nn.Module):
 
 @dataclass(slots=True)
 class EndCosts:
-    """Seconds that the end of a run takes, as far as they are known.
+    """Seconds that the end of a run takes, as far as known.
 
     Attributes:
         caption: To validate a caption.
         saving: To save a state.
         writing: To write the finished critic, with its card.
-        step: The last step, as the next one may begin just before the end.
-        total: All of it, and to export: kept free at the end of a time limit.
+        step: Of the last step, as the next one may begin just before the end.
+        total: Of all this, plus the export: reserved at the end of a time limit.
     """
 
     caption: float = 0.0
@@ -91,8 +91,8 @@ class TrainingRun:
         wrapped: PEFT's wrapper of the model, with LoRA.
         class_weights: Of wrong and of true sentences (`LossSettings.balance`).
         measured: The last validation.
-        vocabulary: The critic's word lists, once they were needed.
-        began: When the run began (`time.monotonic`), less the time that earlier processes took.
+        vocabulary: The critic's word lists, once they have been needed.
+        began: When the run began (`time.monotonic`), minus the time that earlier processes took.
     """
 
     settings: TrainingSettings
@@ -127,7 +127,7 @@ class TrainingRun:
         return self.base.codec
 
     def log(self, event: str, **values: Any) -> None:
-        """Writes a line to log, terminal and tracker, in the first process."""
+        """Writes a line to log, terminal and tracker, from the first process."""
         if self.parallel.first:
             line = self.folder.log(event, **values)
             self.report(line)
@@ -188,7 +188,7 @@ def prepare(
     report: Report,
     began: float | None = None,
 ) -> TrainingRun:
-    """Loads and checks everything before the first step, by the arguments of `run.finetune`."""
+    """Loads and checks everything before the first step, with the arguments of `run.finetune`."""
     began = time.monotonic() if began is None else began
     keep_freed_memory()
     check_sharding(settings, base)
@@ -197,7 +197,7 @@ def prepare(
         expect_tracker(settings.validation.log_with)
     parallel = start()
     torch.manual_seed(settings.seed)
-    if parallel.first:  # the others may find what it has already written
+    if parallel.first:  # the other processes may find what it has already written
         check_run_folder(out, COMMAND, go_on=resume)
     folder = RunFolder(out)
     saved = folder.load() if resume else None
@@ -290,7 +290,7 @@ def _keep_base(folder: RunFolder, base: str, loaded: Base, settings: TrainingSet
 
 
 def check_same_base(folder: RunFolder, base: str) -> None:
-    """Raises UserError if the run to resume began from another base."""
+    """Raises UserError if the run to resume started from another base."""
     path = folder.training / "base.json"
     began = json.loads(path.read_text())["base"] if path.exists() else named(base)
     if began != named(base):
@@ -372,9 +372,9 @@ def _learner(
 
 
 def class_weights(train: Examples, settings: TrainingSettings) -> tuple[float, float]:
-    """Weights of wrong and of true sentences: at `balance` 1 both classes weigh the same in total.
+    """Weights of wrong and true sentences: at `balance` 1 both classes have equal total weight.
 
-    Counted without replayed data.
+    Replayed data are not counted.
     """
     if not settings.losses.balance:
         return 1.0, 1.0

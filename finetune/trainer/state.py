@@ -18,7 +18,7 @@ from revise_captions.errors import UserError
 from revise_captions.finetune.optim.distributed import Parallel
 from revise_captions.io.writing import append_json_line, replacing
 
-#: Fills a folder, which it makes.
+#: Makes and fills a folder.
 Write = Callable[[Path], None]
 
 
@@ -27,9 +27,9 @@ class TrainingProgress:
     """Progress of a training run.
 
     Attributes:
-        seconds: Time since the start: preparation, training, validation and saves, those of
-            earlier processes included.
-        prepared: What of it had passed when the main phase began.
+        seconds: Time since the start: preparation, training, validation and saves, including those
+            of earlier processes.
+        prepared: How much of it had passed when the main phase began.
         longest: The highest position, in tokens, that any prompt with its answer reached.
         best: The best interim validation's score, at `best_step`.
         worse: Validations since then.
@@ -107,11 +107,12 @@ class RunFolder:
         shutil.rmtree(self._drafted("trial", write))
 
     def finish(self, write: Write, last: str) -> None:
-        """Has `write(folder)` fill a folder, then moves what is in it to `out`.
+        """Has `write(folder)` fill a folder, then moves its content to `out`.
 
         Args:
             write: Fills a folder.
-            last: The file without which `out` is no result: it goes first and comes last.
+            last: The file that makes `out` a result: an old one is removed first, and the new one
+                moved last.
         """
         draft = self._drafted("finished", write)
         (self.out / last).unlink(missing_ok=True)
@@ -123,7 +124,7 @@ class RunFolder:
         draft.rmdir()
 
     def _drafted(self, name: str, write: Write) -> Path:
-        """A folder in `out/training`, filled to its end. Raises UserError if the disk is full."""
+        """A completely filled folder in `out/training`. Raises UserError if the disk is full."""
         draft = self.training / f"{name}.tmp"
         shutil.rmtree(draft, ignore_errors=True)
         try:
@@ -139,9 +140,9 @@ class RunFolder:
 def saving(
     folder: Path, hint: str = "the previous save is intact: make room, then add --resume"
 ) -> Iterator[None]:
-    """Says in one line that a state in a folder could not be written: a disk that is full.
+    """Reports in one line that a state could not be written to a folder because the disk is full.
 
-    PyTorch's own writer raises RuntimeError, that of safetensors an error of its own.
+    PyTorch's writer raises RuntimeError, and safetensors' an error of its own.
     """
     try:
         yield
@@ -153,7 +154,7 @@ def saving(
         ) from None
 
 
-#: What `part_name` makes.
+#: Matches the result of `part_name`.
 PART = re.compile(r"part-(\d+)-\d+\.pt")
 
 
@@ -176,7 +177,7 @@ def optimizer_state(
         weights: Whether the weights are sharded too.
 
     Raises:
-        UserError: The state was saved by another number of processes or sharded differently.
+        UserError: The state was saved by a different number of processes or sharded differently.
     """
     parts = saved.get("parts", 1)
     if parts != share.world:

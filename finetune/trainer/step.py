@@ -1,6 +1,6 @@
 """One optimizer step, whose gradient does not depend on micro-batches and processes.
 
-Random choices depend on (seed, epoch, batch) alone and are drawn for the whole batch. Each task's
+Random choices depend only on (seed, epoch, batch) and are drawn for the whole batch. Each task's
 loss is the mean over the tokens of the whole batch: every part divides its sums by the counts of
 all. So one pass over eight captions, eight passes over one, and two processes with four each give
 the same gradient.
@@ -97,7 +97,7 @@ def step(run: TrainingRun, epoch: int, index: int, members: list[int]) -> dict[s
 
 
 def _backward(run: TrainingRun, loss: torch.Tensor) -> None:
-    if is_divided(run.network):  # all processes must give the same weights a gradient
+    if is_divided(run.network):  # all processes must have gradients for the same weights
         loss = loss + 0.0 * sum(p.sum() for p in run.network.error_onset.parameters())
     loss.backward()  # type: ignore[no-untyped-call]
 
@@ -107,7 +107,7 @@ def _pad_passes(
     asked: Sequence[tuple[ForwardInputs, Images]],
     batch: tuple[int, int, list[int]],
 ) -> None:
-    """With sharded weights, adds passes of zero weight until all processes made equally many."""
+    """With sharded weights, adds passes of zero weight until all processes have made as many."""
     if not is_divided(run.network):
         return
     missing = run.parallel.largest(len(asked)) - len(asked)
@@ -128,7 +128,7 @@ def _asked(
     settings = run.settings
     rng = np.random.default_rng((settings.seed, 2, epoch, index))
     share = settings.data.describe_early if fraction(run) < 0.5 else settings.data.describe_late
-    describe = float(rng.random() < share)  # for the whole batch: rows of similar length
+    describe = float(rng.random() < share)  # for the whole batch, so that rows have similar lengths
     examples = [run.train[i] for i in members]
     choices = [
         choose(

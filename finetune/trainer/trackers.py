@@ -1,4 +1,4 @@
-"""The log as curves in a tracker (Weights & Biases, MLflow, TensorBoard), by accelerate's."""
+"""The log as curves in a tracker (Weights & Biases, MLflow, TensorBoard), through accelerate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from revise_captions.command_line.extras import expect_libraries
 
 TRACKERS = ("wandb", "mlflow", "tensorboard")
-#: Numbers of a log line without a curve.
+#: Numbers in a log line that get no curve.
 _LEFT_OUT = ("wall", "step", "epoch", "captions")
 
 
@@ -20,7 +20,7 @@ class TrackedRun:
         self._tracker = tracker
 
     def add(self, line: dict[str, Any], step: int) -> None:
-        """Takes a line of the log. After its last, "end", the run is finished."""
+        """Adds a line of the log. After the last one, "end", the run is finished."""
         event = line["event"]
         if event in ("train", "validation", "tower"):
             known = {name: value for name, value in line.items() if name not in _LEFT_OUT}
@@ -32,14 +32,14 @@ class TrackedRun:
 
 
 def expect_tracker(name: str) -> None:
-    """Raises `UserError` where a tracker's package, or accelerate, is missing."""
+    """Raises `UserError` if a tracker's package, or accelerate, is missing."""
     expect_libraries(f"--log-with {name}", f"train,{name}", name, "accelerate")
 
 
 def open_tracker(name: str, folder: Path) -> TrackedRun:
-    """A run of this folder's name in a tracker; TensorBoard's and wandb's files go into the folder.
+    """A run named after this folder in a tracker; TensorBoard and wandb put their files there.
 
-    Where else it goes, and with which key, the tracker's own environment variables say
+    The tracker's own environment variables determine its other destination and its key
     (`WANDB_PROJECT`, `WANDB_API_KEY`, `WANDB_MODE`, `MLFLOW_TRACKING_URI`).
     """
     from accelerate import PartialState

@@ -64,7 +64,7 @@ class ValidationResult:
 
     @property
     def shown(self) -> dict[str, float | None]:
-        """The figures to four decimals, None for an undefined one, for JSON."""
+        """The figures to four decimals for JSON, None if undefined."""
         return {k: None if np.isnan(v) else round(v, 4) for k, v in self.figures.items()}
 
     @property
@@ -93,8 +93,8 @@ def measure_learner(
 ) -> ValidationResult:
     """Measures some examples by teacher forcing, in the model's dtype, not compiled.
 
-    `size`: captions of a batch. `until`: the time (`time.monotonic`) when no batch but the first
-    begins; batches, which are of captions of like length, then come in random order.
+    `size`: captions per batch. `until`: the time (`time.monotonic`) after which no batch but the
+    first begins; batches, of captions of similar length, then come in random order.
     """
     learner.model.eval()
     p: list[Floats] = [np.empty(0)]
