@@ -1,9 +1,9 @@
 """The annotation protocol of DOCCI-Critique (VNLI-Critique, sections 3 and 4.1, appendix C.1).
 
-Five people see the image, the whole caption and one sentence, and say: entailment, neutral,
-contradiction, or nothing to assess. They give a rationale where the sentence is not entailed, and
-say whether the sentence claims anything about the image. The sentence is non-entailed (wrong) where
-more than half of them say neutral or contradiction; its rationale is the longest of theirs.
+Five people see the image, the whole caption and one sentence, and answer: entailment, neutral,
+contradiction, or nothing to assess. They give a rationale if the sentence is not entailed, and say
+whether the sentence claims anything about the image. The sentence is non-entailed (wrong) if more
+than half of them say neutral or contradiction; its rationale is the longest of theirs.
 
 Votes come as plain rows (`rows_of_votes`) or as a Label Studio export (`label_studio`).
 """
@@ -32,9 +32,9 @@ _YES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": 
 
 @dataclass(frozen=True, slots=True)
 class Consensus:
-    """What the raters of one sentence say together.
+    """The joint label of one sentence's raters.
 
-    `vote`: what more than half of them said, None where no label has that many. `factual` and
+    `vote`: what more than half of them said, None if no label has that many. `factual` and
     `assessable` follow the paper's rule and always exist. `needs_image` None: nobody was asked, or
     a tie. `agreement`: the share of pairs of raters that gave the same label; None for one rater.
     """
@@ -49,7 +49,7 @@ class Consensus:
 
 
 def verdict(ratings: Sequence[Rating]) -> Consensus:
-    """Raises `ValueError` where there are no ratings."""
+    """The consensus of ratings. Raises `ValueError` if there are none."""
     if not ratings:
         raise ValueError("a verdict needs at least one rating")
     votes = [rating.vote for rating in ratings]
@@ -77,7 +77,7 @@ def _majority(answers: Sequence[bool]) -> bool | None:
 
 
 def labeled(span: Span, ratings: Sequence[Rating]) -> LabeledSentence:
-    """A sentence with the label that its raters' votes make."""
+    """A sentence labeled by its raters' votes."""
     found = verdict(ratings)
     return LabeledSentence(
         span, found.factual, found.assessable, (), found.rationale, tuple(ratings)
@@ -86,7 +86,7 @@ def labeled(span: Span, ratings: Sequence[Rating]) -> LabeledSentence:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """One rater's answer about one sentence, with the row that it came from."""
+    """One rater's answer about one sentence, with its source row."""
 
     entry: Entry
     span: Span
@@ -94,7 +94,7 @@ class _Answer:
 
 
 def read_plain(folder: Path) -> Iterator[Example]:
-    """`annotations.jsonl` of a folder: see `rows_of_votes`."""
+    """Reads a folder's `annotations.jsonl`: see `rows_of_votes`."""
     return examples(rows_of_votes(rows(folder / "annotations.jsonl")))
 
 
@@ -117,7 +117,7 @@ def rows_of_votes(entries: Iterable[Entry]) -> Iterator[_Answer]:
 
 
 def read_label_studio(folder: Path) -> Iterator[Example]:
-    """`*.json` of a folder, as Label Studio exports it: see `label_studio`."""
+    """Reads a folder's `*.json`, as exported by Label Studio: see `label_studio`."""
     found = (entry for path in sorted(folder.glob("*.json")) for entry in rows(path))
     return examples(label_studio(found))
 
@@ -131,9 +131,9 @@ def label_studio(
 ) -> Iterator[_Answer]:
     """A Label Studio export (JSON), one task for each sentence.
 
-    A task's `data` holds what plain rows hold: image, model, caption, start, end. `label` and
+    A task's `data` holds the same as plain rows: image, model, caption, start, end. `label` and
     `needs_image` name the controls of type Choices, `rationale` that of type TextArea. Cancelled
-    annotations are skipped: the rater gave no answer.
+    annotations are skipped, as the rater gave no answer.
     """
     for task in entries:
         data = task["data"]
@@ -158,13 +158,13 @@ def label_studio(
 
 
 def _rater(annotation: Entry) -> str:
-    """`completed_by` is a number, or an object with one, by version."""
+    """The rater; depending on the version, `completed_by` is a number, or an object with one."""
     by = annotation.data.get("completed_by")
     return str(by.get("id") if isinstance(by, Mapping) else by)
 
 
 def _first(value: Any, key: str) -> str:
-    """The answer of a control; a TextArea may hold several texts."""
+    """A control's answer; a TextArea may hold several texts."""
     if not isinstance(value, Mapping):
         return ""
     found = value.get(key) or ""
@@ -172,7 +172,7 @@ def _first(value: Any, key: str) -> str:
 
 
 def vote_of(label: object) -> Vote | None:
-    """The label as raters' tools spell it; None for no known label."""
+    """The vote for a label as spelled by annotation tools; None if unknown."""
     return _VOTES.get(" ".join(str(label).lower().replace("_", " ").replace("-", " ").split()))
 
 
@@ -193,9 +193,9 @@ def _span(entry: Entry) -> Span:
 
 
 def examples(answers: Iterable[_Answer]) -> Iterator[Example]:
-    """One example for each caption, sentences in order. Holds all answers: they come in any order.
+    """One example per caption, sentences in order. Holds all answers, as they come in any order.
 
-    Raises `UserError` where a rater answers twice about one sentence.
+    Raises `UserError` if a rater answers twice about one sentence.
     """
     found: dict[tuple[str, str, str], dict[Span, dict[str, Rating]]] = {}
     first: dict[tuple[str, str, str], Entry] = {}

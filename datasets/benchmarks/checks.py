@@ -1,4 +1,4 @@
-"""Counting what was read, and holding the counts against what is known."""
+"""Counts what was read, and compares the counts with the known ones."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from revise_captions.errors import UserError
 
 
 def count(items: Iterable[Item]) -> dict[str, int]:
-    """What was read, by name; `captions[x]` counts captioner or subset x. Zeroes are left out.
+    """Counts of what was read, by name; `captions[x]`: of captioner or subset x. Omits zeroes.
 
-    Keeps the images' names in memory, and nothing else that grows with the data.
+    Only the images' names are kept in memory in proportion to the data.
     """
     found: Counter[str] = Counter()
     images: set[str] = set()
@@ -86,7 +86,7 @@ def check(benchmark: Benchmark, folder: Path) -> Checked:
 
 
 def require(benchmark: Benchmark, folder: Path, subset: str) -> Checked:
-    """As `check`; raises `UserError` where the counts are not those of `subset`."""
+    """As `check`; raises `UserError` if the counts are not those of `subset`."""
     checked = check(benchmark, folder)
     if subset not in benchmark.expected:
         known = ", ".join(benchmark.expected) or "none"

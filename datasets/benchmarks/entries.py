@@ -1,4 +1,4 @@
-"""Rows of published files, with errors that say which file and row lacks what."""
+"""Rows of published files, with errors that say what is missing in which file and row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from revise_captions.records import ImageRef, Record, Span
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row. `number` is 1-based: the line where the format has lines."""
+    """One row. `number` is 1-based: the line, if the format has lines."""
 
     file: str
     number: int
@@ -43,7 +43,7 @@ class Entry:
         return value
 
     def number_at(self, key: str) -> float:
-        """A number, also one that is written as text (CSV)."""
+        """A number, including one written as text (CSV)."""
         value = self[key]
         try:
             if isinstance(value, bool):
@@ -72,7 +72,7 @@ class Entry:
             yield Entry(self.file, self.number, value)
 
     def one_of(self, key: str, known: Mapping[str, Any]) -> Any:
-        """What `known` makes of a text that must be one of its keys."""
+        """The value in `known` for a text that must be one of its keys."""
         value = self[key]
         if value not in known:
             expected = ", ".join(f"“{name}”" for name in known)
@@ -101,7 +101,7 @@ def rows(path: Path) -> Iterator[Entry]:
 
 
 def csv_rows(path: Path) -> Iterator[Entry]:
-    """CSV with a head line; article texts are longer than Python's default limit of a field."""
+    """CSV with a header; article texts exceed Python's default limit for a field."""
     limit = csv.field_size_limit(min(sys.maxsize, 1 << 30))
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -114,7 +114,7 @@ def csv_rows(path: Path) -> Iterator[Entry]:
 
 
 def json_entries(path: Path) -> Iterator[tuple[str, Entry]]:
-    """The members of a JSON object whose values are objects, held in memory whole."""
+    """The members of a JSON object whose values are objects, all held in memory."""
     try:
         whole = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -143,7 +143,7 @@ def image_at(value: object) -> ImageRef:
 
 
 def joined(sentences: tuple[str, ...]) -> tuple[str, tuple[Span, ...]]:
-    """Sentences as one caption with a space between them, and where each one lies in it."""
+    """Sentences as one caption with a space between them, and the span of each."""
     spans, at = [], 0
     for sentence in sentences:
         spans.append(Span(at, at + len(sentence)))
@@ -159,7 +159,7 @@ def triples(text: str) -> tuple[Triple, ...]:
 
 @contextmanager
 def library_json(entry: Entry, key: str) -> Iterator[None]:
-    """JSON inside a field: says where it is broken."""
+    """Reports where JSON inside a field is broken."""
     try:
         yield
     except (TypeError, ValueError, RecursionError) as error:

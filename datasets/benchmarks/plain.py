@@ -1,6 +1,6 @@
-"""Anybody's own human data, in rows of this project's.
+"""The user's own human data, in this project's row format.
 
-`captions.jsonl`, a caption a row; everything but the first four may be left out:
+`captions.jsonl`, one caption per row; everything but the first four fields may be left out:
 
     {"id", "image", "model", "caption", "references": […], "context",
      "sentences": [{"start", "end", "label": "factual" | "nonfactual", "assessable", "rationale",
@@ -8,7 +8,7 @@
      "scores": [{"axis", "value", "rater"}],
      "errors": [{"start", "end", "kind"}]}
 
-`preferences.jsonl`, a comparison a row; `value` > 0 where the first is better:
+`preferences.jsonl`, one comparison per row; `value` > 0 if the first is better:
 
     {"image", "first", "second", "first_id", "second_id", "axis", "value"}
 """
@@ -33,7 +33,7 @@ _LABELS = {"factual": True, "nonfactual": False}
 
 
 def read(folder: Path) -> Iterator[Item]:
-    """Reads `captions.jsonl` and, where there is one, `preferences.jsonl`."""
+    """Reads `captions.jsonl` and, if it exists, `preferences.jsonl`."""
     for entry in rows(folder / "captions.jsonl"):
         image, caption = entry.text("image"), entry.text("caption")
         yield Example(

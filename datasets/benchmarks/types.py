@@ -1,9 +1,9 @@
-"""What every benchmark is read as: captions with what people said of them, and preferences.
+"""The common form of all benchmarks: captions with human labels, and preferences.
 
-An `Example` is one caption of one image by one captioner. What people said stands beside it at the
-level at which they said it: of sentences or sub-sentences, of spans, of atomic facts, of the whole
-caption by axis. A `Preference` compares two captions of one image. What a data set does not have
-is empty, never guessed.
+An `Example` is one caption of one image by one captioner. Its human labels are kept at the level at
+which they were given: for sentences or sub-sentences, spans, atomic facts, or the whole caption by
+axis. A `Preference` compares two captions of one image. What a data set does not have is empty,
+never guessed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from revise_captions.records import Record, Span
 
-#: The name under which a `Record` of a benchmark holds its caption.
+#: The name of the caption field in a benchmark's `Record`.
 CAPTION = "caption"
 #: The captioner of captions that people wrote.
 HUMAN = "human"
@@ -37,7 +37,7 @@ class Rating:
         rater: Who.
         vote: The label.
         rationale: What the rater wrote.
-        needs_image: Whether judging it takes the image; None where that was not asked.
+        needs_image: Whether judging it requires the image; None if that was not asked.
     """
 
     rater: str
@@ -52,11 +52,11 @@ class LabeledSentence:
 
     Attributes:
         span: Place in the caption, `[start, end)` in code points.
-        factual: None where they could not say, or there was nothing to say.
-        assessable: Whether it makes a claim; None where that was not asked.
+        factual: None if they could not say, or there was nothing to judge.
+        assessable: Whether it makes a claim; None if that was not asked.
         error_types: The data set's own names.
         rationale: What is wrong.
-        ratings: The raters' answers, where they were published.
+        ratings: The raters' answers, if published.
     """
 
     span: Span
@@ -72,7 +72,7 @@ class ErrorSpan:
     """A span that a person marked.
 
     Attributes:
-        span: Place in the caption; of an omission, in the first reference.
+        span: Place in the caption; for an omission, in the first reference.
         kind: The data set's name, or `omission`.
         rater: Who; "" where unknown.
     """
@@ -103,7 +103,7 @@ class Fact:
 
     Attributes:
         text: The statement.
-        supported: Whether the image shows it; None where that was not judged.
+        supported: Whether the image shows it; None if that was not judged.
     """
 
     text: str
@@ -112,12 +112,12 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One caption with what people said of it. What a data set does not have is empty.
+    """One caption with its human labels. What a data set does not have is empty.
 
     Attributes:
         id: Unique in the benchmark.
         record: The caption's row.
-        image: Name of the image, which is what gets resampled.
+        image: Name of the image, the unit of resampling.
         captioner: Who wrote the caption.
         subset: Part of the benchmark.
         sentences: Labels of sentences.
@@ -126,8 +126,8 @@ class Example:
         facts: Its atomic statements.
         references: Reference captions.
         graph: Its scene graph.
-        doubts: What does not add up in the published row, in words.
-        context: The text that surrounds the image.
+        doubts: Inconsistencies in the published row, in words.
+        context: The text around the image.
     """
 
     id: str
@@ -158,9 +158,9 @@ class Preference:
         first: Captioner of the first caption.
         second: Captioner of the second.
         axis: The data set's name.
-        value: Above 0 the first is better, 0 is a tie; its size is the data set's own step.
-        first_id: `Example.id` of the first caption; None where it was not published.
-        second_id: The same of the second.
+        value: Above 0 the first is better, 0 is a tie; its size is in the data set's own steps.
+        first_id: `Example.id` of the first caption; None if it was not published.
+        second_id: The same for the second.
         subset: Part of the benchmark.
         rater: Who; "" where unknown.
         verdict: The rater's answer as published.

@@ -1,4 +1,4 @@
-"""Captions of tables in the manner of people and of captioners, each sentence with its truth."""
+"""Captions of tables in the style of people and captioners, with each sentence's truth."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class ChartCaption:
 def sample_caption(rng: random.Random, table: Table) -> ChartCaption:
     """A caption of one to nine sentences.
 
-    How often it errs is drawn first, alike for long and short captions, so that neither length nor
-    wording tells what is wrong.
+    Its error rate is drawn first, in the same way for long and short captions, so that neither
+    length nor wording shows what is wrong.
     """
     count = rng.choice((1, 2, 2, 3, 3, 4, 5, 5, 6, 7, 9))
     rate = rng.betavariate(1.1, 1.3)

@@ -1,6 +1,6 @@
 """What the tables are about: measures with their units and magnitudes, entities, and polls.
 
-Written for this world; no text of a fetched data set is in it.
+Written for this world; it contains no text from a downloaded data set.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class Measure:
 
     Attributes:
         name: A noun phrase without article: "number of museum visitors".
-        unit: What follows a value: "million", "U.S. dollars"; "%" is written to the number.
+        unit: What follows a value: "million", "U.S. dollars"; "%" without a space.
         low: Least typical value.
         high: Greatest typical value.
         decimals: Decimal places of its values.
@@ -151,7 +151,7 @@ ENTITIES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """A question of a survey: shares of answers, by group or over the years.
+    """A survey question: shares of answers, by group or over the years.
 
     Attributes:
         people: Who was asked: "U.S. adults".

@@ -1,4 +1,4 @@
-"""What a chart reader gets from a table's chart: its text and values, with the reader's errors."""
+"""What a chart reader would get from a table's chart: text and values, with reading errors."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def _tolerance(table: Table) -> float:
 
 
 def text_of_chart(chart: Chart, rng: random.Random) -> list[tuple[str, str]]:
-    """The lines of text in a chart that was drawn, each with the text that stands beside it.
+    """The lines of text in a drawn chart, each with the text beside it.
 
     Args:
-        chart: As `exact_reading` has it: OCR reads text nearly without error.
-        rng: Decides what stands beside a number, as layouts differ.
+        chart: From `exact_reading`, as OCR makes almost no errors.
+        rng: Decides what is beside a number, as layouts differ.
     """
     lines = [(text, text) for text in (chart.title, chart.source, chart.x.label, chart.y.label)]
     for one in chart.series:
@@ -73,8 +73,8 @@ def text_of_chart(chart: Chart, rng: random.Random) -> list[tuple[str, str]]:
 def noisy_reading(table: Table, rng: random.Random) -> Chart:
     """The chart as the real reader would read it: with gaps, slips and measured values.
 
-    Marks that are missing or not read, values off by a few pixels, now and then a wrong one,
-    misread letters, and texts left out. How bad it is varies from chart to chart.
+    Some marks are missing or unread, values are off by a few pixels and occasionally wrong, letters
+    are misread, and texts are left out. The severity varies from chart to chart.
     """
     chart = exact_reading(table)
     badness = rng.choice((0.0, 0.0, 0.3, 1.0, 2.5))
@@ -116,7 +116,7 @@ def _noisy_mark(mark: ChartMark, rng: random.Random, badness: float, table: Tabl
 
 
 def _slipped(text: str, rng: random.Random, badness: float) -> str:
-    """The text, now and then with a letter misread."""
+    """The text, occasionally with a misread letter."""
     if rng.random() > 0.04 * badness:
         return text
     old, new = rng.choice(_SLIPS)

@@ -1,8 +1,8 @@
 """Statements about a table: true ones, and ones with an error of CHOCOLATE's types.
 
-Each function of `MAKERS` takes a table and the type of error wanted, None for none. It returns a
-`ChartStatement`, or None where the table does not lend itself to it. A wrong one differs from its
-rewrite in what is wrong alone.
+Each function in `MAKERS` takes a table and the type of error wanted, None for none. It returns a
+`ChartStatement`, or None if the table does not lend itself to one. A wrong one differs from its
+rewrite only in what is wrong.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from revise_captions.chart_world.lexicon import ENTITIES, GROUPS
 from revise_captions.chart_world.tables import Table, TableColumn
 from revise_captions.chart_world.wording import amount, capitalized, digits, ordinal
 
-#: What a wrong value differs from the true one by, at least: a share of the axis, and of itself.
+#: The least difference of a wrong value from the true one: as a share of the axis, and of itself.
 CLEARLY_OF_AXIS, CLEARLY_OF_VALUE = 0.07, 0.09
 
 
@@ -27,8 +27,8 @@ class ChartStatement:
         text: The sentence.
         error: CHOCOLATE's type of its error; None: it is true.
         rationale: What is wrong, and what the chart shows instead; "" if it is true.
-        rewrite: The sentence put right; "" where only deletion helps; `text` itself if it is true.
-        cells: (series, category) indexes that it is about.
+        rewrite: The corrected sentence; "" if only deletion helps; `text` itself if it is true.
+        cells: (series, category) indices of the cells that it is about.
     """
 
     text: str

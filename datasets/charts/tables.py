@@ -1,4 +1,4 @@
-"""What a chart plots: a table of numbers, with what is written around it."""
+"""What a chart plots: a table of numbers, with its titles and labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GROUP_KINDS = (("grouped bar", 4), ("stacked bar", 3), ("text table", 0.8))
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A series: its name ("" where there is only one) and a value for each category."""
+    """A series: its name ("" if there is only one) and a value for each category."""
 
     name: str
     values: tuple[float, ...]
@@ -29,17 +29,17 @@ class Table:
     Attributes:
         kind: The kind of chart that shows it.
         title: Its title.
-        subtitle: The line below the title; "" where there is none.
+        subtitle: The line below the title; "" if there is none.
         subject: A noun phrase for what is measured: "the unemployment rate in France".
         value_label: Label of the axis of values.
         category_label: Label of the axis of categories.
-        unit: What a value is followed by; "%" is written to the number.
+        unit: What follows a value; "%" without a space.
         decimals: Decimal places of values.
         categories: Names of its rows, in order.
         columns: Its series.
         temporal: Whether the categories are points in time.
         printed: Whether values are printed at the marks.
-        people: Of a poll, who was asked, and the clause that they say.
+        people: For a poll, who was asked, and the clause that they agree with.
         source: The line at the foot.
     """
 

@@ -1,4 +1,4 @@
-"""Statements about how a series runs, and about the chart as a whole."""
+"""Statements about the trend of a series, and about the chart as a whole."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def _nonsense(rng: random.Random, table: Table) -> ChartStatement:
 
 
 def _fragment(rng: random.Random, words: Sequence[str]) -> str:
-    """A sentence that was cut: at a list's number, or in the middle."""
+    """A truncated sentence: cut off at a list's number, or in the middle."""
     if rng.random() < 0.4:
         return f"{rng.randint(1, 6)}."
     return " ".join(words[: rng.randint(2, max(2, len(words) - 2))]).rstrip(".,")

@@ -21,7 +21,7 @@ _ORDINALS = ("", "", "second", "third", "fourth", "fifth")
 
 
 def cardinal(count: int) -> str:
-    """A small count as a word, a greater one in digits."""
+    """A small count as a word, a larger one in digits."""
     return _NUMBER_WORDS[count] if count < len(_NUMBER_WORDS) else str(count)
 
 

@@ -1,8 +1,8 @@
 """Fourteen simulated captioners, after Table 2 of VNLI-Critique (DOCCI-Critique's statistics).
 
-Each has the table's share of correct sentences and mean number of sentences, and an error profile
-of its own: which kinds of mistakes it makes, in which proportion. The mean is per caption, so the
-number of sentences of one caption varies around it.
+Each has the table's share of correct sentences and mean number of sentences, and its own error
+profile: which kinds of mistakes it makes, in which proportion. The mean is per caption, so a single
+caption's number of sentences varies around it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Captioner:
 
 
 def _profile(**weights: float) -> dict[str, float]:
-    """One for every error type; the named ones weigh more or less."""
+    """Weight 1 for every error type, except those named."""
     return {name: weights.get(name, 1.0) for name in ERROR_TYPES}
 
 

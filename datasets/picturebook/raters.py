@@ -1,4 +1,4 @@
-"""Five simulated raters per sentence, and the paper's protocol to make one label of them.
+"""Five simulated raters per sentence, and the paper's protocol for combining their votes.
 
 VNLI-Critique, section 3 and 4.1: five people judge each sentence independently; the majority
 decides (`neutral` and `contradiction` together are non-entailment); the longest rationale of a
@@ -40,8 +40,8 @@ def rate(
 ) -> tuple[SimulatedRating, ...]:
     """Simulates five ratings of one sentence.
 
-    A rater who imagines an error in a true sentence has no rationale to copy and says only that
-    it cannot be confirmed.
+    A rater who imagines an error in a true sentence has no rationale to copy and only says that it
+    cannot be confirmed.
 
     Args:
         true: Whether the sentence is true.

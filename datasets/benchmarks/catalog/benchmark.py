@@ -1,4 +1,4 @@
-"""One benchmark: what it is, where to get it, and what must have been read from it.
+"""One benchmark: what it is, where to get it, and the counts that reading it must give.
 
 Nothing here reads a file or touches the network. A reader is a function, or is named as
 `module:function` and imported when its benchmark is opened.
@@ -29,7 +29,7 @@ class Benchmark:
         source: Where to get it; nothing is fetched.
         files: Patterns below the folder, each of which must match (`a|b`: either).
         reader: A function of the folder, or `module:function`, imported when it is read.
-        labels: What people said, and of what.
+        labels: What people labeled, and how.
         expected: Counts by subset (“published”, …), as far as the source states them.
         published: Figures that others report on it, by system.
         note: Traps.
@@ -63,7 +63,7 @@ class Benchmark:
         return self.opened()(folder)
 
     def opened(self) -> Reader:
-        """The reader, imported if it is only named."""
+        """The reader, imported if it is given by name."""
         if not isinstance(self.reader, str):
             return self.reader
         module, _, function = self.reader.partition(":")
@@ -77,7 +77,7 @@ class Benchmark:
             folder: Where the published files should be.
 
         Raises:
-            UserError: A file is missing; says which, and how to get it.
+            UserError: A file is missing; the message says which, and how to get it.
         """
         for pattern in self.files:
             if not any(any(folder.glob(name)) for name in pattern.split("|")):

@@ -1,7 +1,7 @@
 """DeCapBench as published (2503.07906): Table 11's leaderboard, Table 1's agreement with people.
 
-Every figure here was measured with GPT-4o as decomposer, matcher and verifier. Figures measured
-with another judge are on another scale: they can be ordered among themselves, and not beside these.
+Every figure here was measured with GPT-4o as decomposer, matcher and verifier. Figures from another
+judge are on another scale: they can be ranked among themselves, but not compared with these.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ TABLE_11: dict[str, float] = {
 }
 #: Agreement of DCScore with people on the paper's own 500 captions (Table 1).
 TABLE_1 = {"PCC": 0.6605, "Kendall τ": 0.5328, "Sample-wise τ": 0.6166}
-#: CapArena's order of captioners by people's votes, best first (2503.12329); models of Table 11 by
-#: their names there.
+#: CapArena's ranking of captioners by people's votes, best first (2503.12329); models by their
+#: names in Table 11.
 CAPARENA = (
     "GPT-4o", "human", "Gemini-2.0-flash-exp", "InternVL-2-26B", "Gemini-Pro-1.5",
     "Claude-3.5-Sonnet", "GPT-4o-mini-0718", "LLama-3.2-90B", "Qwen2-VL-72B-Instruct",
@@ -47,6 +47,6 @@ CAPARENA = (
 
 
 def published() -> dict[str, str]:
-    """Figures by name, as `captions benchmarks show decapbench` lists them."""
+    """Figures by name, as listed by `captions benchmarks show decapbench`."""
     rows = {f"{model}, F in percent": f"{score:.2f}" for model, score in TABLE_11.items()}
     return rows | {f"DCScore against people, {name}": f"{r:.4f}" for name, r in TABLE_1.items()}

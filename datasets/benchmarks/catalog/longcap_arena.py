@@ -1,4 +1,4 @@
-"""What VELA prints on LongCap-Arena (Matsuda et al. 2025, arXiv:2509.25818), in percent.
+"""VELA's published figures on LongCap-Arena (Matsuda et al. 2025, arXiv:2509.25818), in percent.
 
 TestA has the images of DCI's validation set, TestB those of its test set (section 5.1). The text
 of section 5.5 gives other figures for people (55.1, 41.0, 28.1; 48.7, 50.6, 23.4) than Table 1.
@@ -14,7 +14,7 @@ AXES = ("descriptiveness", "relevance", "fluency")
 VELA, HUMAN = "VELA", "human performance"
 #: TestA and TestB, three perspectives each.
 Six = tuple[float, float, float, float, float, float]
-#: Table 1: Kendall's τ-c and ms a caption on an RTX 3090; None: not given.
+#: Table 1: Kendall's τ-c, and ms per caption on an RTX 3090; None: not given.
 TABLE_1: dict[str, tuple[Six, float | None]] = {
     "BLEU": ((28.6, 2.4, 25.5, 32.0, -10.1, -3.5), 0.46),
     "CIDEr": ((-7.0, 6.7, 4.4, 4.0, -3.4, 1.9), 1.3),
@@ -75,7 +75,7 @@ TABLE_8: dict[str, tuple[float]] = {
 def test_of(example: Example) -> str:
     """Which of `TESTS` a caption belongs to, by the path that it was read from; "" if neither.
 
-    The files of DCI's validation set are a test set, not the one that training stops by.
+    The files of DCI's validation set are a test set, not the one for early stopping.
     """
     return test_named(example.subset)
 

@@ -1,6 +1,6 @@
-"""Figures that VNLI-Critique prints (Table 4): ROC-AUC and macro-F1 of raters on three benchmarks.
+"""VNLI-Critique's figures (Table 4): ROC-AUC and macro-F1 of raters on three benchmarks.
 
-A dash: not reported. Metrics without a decision have no macro-F1.
+A dash means not reported. Metrics without a decision have no macro-F1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """CapArena: which of two detailed captions people found better (Cheng et al. 2025).
 
-`winner` is one of the two sources, or `equal`, `skip` or `bad`; the paper counts the last three as
-ties, and so does this. The answer as given stays in `verdict`. Captions by `human` are DOCCI's.
+`winner` is one of the two sources, or `equal`, `skip` or `bad`; like the paper, this counts the
+last three as ties. The original answer stays in `verdict`. Captions by `human` are DOCCI's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """CHOCOLATE: captions of charts, each sentence labelled with the errors in it (Huang et al. 2024).
 
-An empty list of errors is a factual sentence. Three records of the published file occur twice,
-word for word; they are read once.
+An empty list of errors means a factual sentence. Three records of the published file occur twice,
+verbatim; they are read once.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """ContextRef: alt texts of Wikipedia's images in context, rated before and after the image is seen.
 
-Kreiss et al. 2024, section 4. The published tables hold six sliders a row, in random order: five
-questions that `qN_type` names, and `overall` as the sixth; `qN_sliderval` is “['4', '5']”, the
-answer before and after, or one answer for the question that is asked before only.
+Kreiss et al. 2024, section 4. The published tables hold six sliders per row, in random order: five
+questions named by `qN_type`, and `overall` as the sixth; `qN_sliderval` is “['4', '5']”, the
+answers before and after, or one answer for the question that is only asked before.
 
-As in the authors' analysis, a participant counts who rated the description that only copies its
-caption below 3 for added information, before and after, and a description counts that more than two
-of these rated.
+As in the authors' analysis, participants count if they rated the description that only copies its
+caption below 3 for added information, before and after; descriptions count if more than two of
+these participants rated them.
 
-Without these tables, `df_metric_gold.csv` is read, which the authors' analysis made of them: a row
-for each rating that counts, with the context that their metrics get, and their split.
+Without these tables, `df_metric_gold.csv` is read, which the authors' analysis derived from them: a
+row for each rating that counts, with the context that their metrics get, and their split.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def gold(folder: Path) -> Iterator[Example]:
 
 
 def metric_folder(folder: Path) -> Path:
-    """Where `df_metric_gold.csv` and its changes are. Raises `UserError` if nowhere."""
+    """Where `df_metric_gold.csv` and its changed versions are. Raises `UserError` if nowhere."""
     for at in METRIC_FOLDERS:
         if (folder / at / GOLD).is_file():
             return folder / at
@@ -102,7 +102,7 @@ def metric_folder(folder: Path) -> Path:
 
 
 def given(entry: Entry, key: str) -> str:
-    """A text, or "" where it is missing, as pandas or R write that."""
+    """A text, or "" if it is missing, in pandas' or R's notation."""
     value = entry.text(key)
     return "" if value in _MISSING else value
 
@@ -129,7 +129,7 @@ def image_of(name: str, folder: Path, among: tuple[str, ...] = IMAGES) -> ImageR
 
 
 def _context(entry: Entry) -> str:
-    """Title, section and caption, as far as the row has them: what stands around the image."""
+    """The image's context: title, section and caption, as far as the row has them."""
     keys = ("page_title", "section_title", "page_context", "section_context", "caption")
     found = [str(entry.data[key]).strip() for key in keys if entry.data.get(key)]
     return "\n".join(text for text in dict.fromkeys(found) if text not in ("", "NA"))

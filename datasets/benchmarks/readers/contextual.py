@@ -1,7 +1,7 @@
 """Descriptions of Wikipedia's images in articles, rated by readers (Kreiss et al. 2022).
 
-The same picture stands in several articles. Sighted readers rate before and after they see the
-image; blind and low-vision readers rate without. Scores are 1 to 5.
+The same picture is in several articles. Sighted readers rate before and after seeing the image;
+blind and low-vision readers rate without it. Scores are 1 to 5.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _key(entry: Entry) -> Key:
 
 
 def _scores(entry: Entry, group: str, rater: str) -> Iterator[HumanScore]:
-    """One for each question that was answered: `q_overall.postimg` is `overall, postimg`."""
+    """One score per answered question: `q_overall.postimg` is `overall, postimg`."""
     for key in entry.data:
         if key.startswith("q_") and entry[key] not in ("", "NA"):
             axis = key.removeprefix("q_").replace(".", ", ")

@@ -1,4 +1,4 @@
-"""DOCCI, PixelProse, DetailCaps: captions that others feed to captioners and critics."""
+"""DOCCI, PixelProse, DetailCaps: captions used to train captioners and critics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_docci(folder: Path) -> Iterator[Example]:
 
 
 def read_pixelprose(folder: Path) -> Iterator[Example]:
-    """The hub's Parquet files (Singla et al. 2024); images are URLs, fetched by nobody here."""
+    """The hub's Parquet files (Singla et al. 2024); images are URLs, which are not fetched here."""
     for path in sorted(folder.rglob("*.parquet")):
         for entry in rows(path):
             url, name = entry.text("url"), str(entry["uid"])
@@ -36,7 +36,7 @@ def read_pixelprose(folder: Path) -> Iterator[Example]:
 
 
 def read_detailcaps(folder: Path) -> Iterator[Example]:
-    """The hub's Parquet file (Dong et al. 2024): three captions an image, with GPT-4's scores."""
+    """The hub's Parquet file (Dong et al. 2024): three captions per image, with GPT-4's scores."""
     for path in sorted(folder.rglob("*.parquet")):
         for entry in rows(path):
             image, scores = str(entry["image"]), _gpt4_scores(entry)

@@ -83,7 +83,7 @@ def _entries(folder: Path) -> Iterator[Entry]:
 def _spans(
     entry: Entry, key: str, kind: str, length: int
 ) -> tuple[tuple[ErrorSpan, ...], tuple[str, ...]]:
-    """JSON text of a list of `{"start", "end"}`; what lies outside the text is cut off, a doubt."""
+    """JSON text of a list of `{"start", "end"}`; parts outside the text are cut, and are doubts."""
     with library_json(entry, key):
         marked = json.loads(entry[key])
     found, doubts = [], []

@@ -49,7 +49,7 @@ def _flags(entry: Entry, key: str) -> dict[str, Any]:
 def _parts(
     caption: str, flags: Mapping[str, Any]
 ) -> tuple[tuple[LabeledSentence, ...], tuple[str, ...]]:
-    """Sub-sentences where they stand in the answer; those that do not stand there are doubts."""
+    """Sub-sentences located in the answer; those not found there are doubts."""
     parts, doubts, at = [], [], 0
     for text, flag in flags.items():
         wanted = text.strip()

@@ -11,7 +11,7 @@ from revise_captions.records import ImageRef
 
 
 def read_decapbench(folder: Path) -> Iterator[Example]:
-    """ImageInWords' captions, taken apart by hand into primitive facts (Ye et al. 2025)."""
+    """ImageInWords captions, decomposed by hand into primitive facts (Ye et al. 2025)."""
     names = ("human_annotated_oracle_facts.jsonl", "oracle_facts.jsonl")
     for entry in rows(next(p for name in names if (p := folder / name).is_file())):
         image = entry.text("image_name")
@@ -32,7 +32,7 @@ def read_factual(folder: Path) -> Iterator[Example]:
 
 
 def read_discosg(folder: Path) -> Iterator[Example]:
-    """DiscoSG (Lin et al. 2025): captions by VLMs, a graph of the whole discourse each."""
+    """DiscoSG (Lin et al. 2025): captions by VLMs, each with a graph of the whole discourse."""
     for path in sorted(folder.glob("*.json*")):
         for entry in rows(path):
             name = f"{path.stem}-{entry.number}"

@@ -1,8 +1,8 @@
 """The picture-book world: captions whose every sentence has an exact label, from the generator.
 
-`python -m revise_captions.picturebook.generate OUT --split test --mode captioners --raters` writes
-what this reads. With `--raters`, five simulated raters' votes stand beside the truth; the label is
-the truth, not their majority.
+Reads the output of `python -m revise_captions.picturebook.generate OUT --split test --mode
+captioners --raters`. With `--raters`, there are five simulated raters' votes beside the truth; the
+label is the truth, not their majority.
 """
 
 from __future__ import annotations

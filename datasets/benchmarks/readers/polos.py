@@ -35,7 +35,7 @@ def read(folder: Path) -> Iterator[Example]:
 
 
 def read_longcap(folder: Path) -> Iterator[Example]:
-    """Each file is of one perspective, which its path names: `dci_test.desc`, `rel_dci_val.csv`.
+    """Each file is for one perspective, named by its path: `dci_test.desc`, `rel_dci_val.csv`.
 
     The release has the test captions twice: in `test`, and by images in `dci_val` and `dci_test`.
     They are read once, from the latter.

@@ -46,6 +46,6 @@ def read(folder: Path) -> Iterator[Example]:
 
 
 def _references(folder: Path) -> Mapping[str, tuple[str, ...]]:
-    """`seg_id` and `refs` a line, in a file of their own that not everybody has."""
+    """`seg_id` and `refs` per line, in a separate file that may be missing."""
     found = sorted(folder.glob("mscoco_references.json*"))
     return {str(entry["seg_id"]): entry.texts("refs") for path in found for entry in rows(path)}

@@ -1,6 +1,6 @@
 """TIFA's correlation data: texts and generated images with two raters' scores (Hu et al. 2023).
 
-The published scores of eleven metrics stay in the record's fields: a known answer for correlations.
+The published scores of eleven metrics stay in the record's fields, to check correlations with.
 """
 
 from __future__ import annotations

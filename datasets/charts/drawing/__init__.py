@@ -1,4 +1,4 @@
-"""Draws tables as charts, in three manners: Vega-Lite, matplotlib, and printed infographics."""
+"""Draws tables as charts, in three styles: Vega-Lite, matplotlib, and printed infographics."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def draw_table(table: Table, rng: random.Random, style: str = "") -> Image.Image
 
 
 def styles_of(table: Table) -> list[str]:
-    """The styles that draw tables of this kind, those that draw it often more than once."""
+    """The styles that draw tables of this kind, with frequent ones repeated."""
     if table.kind == "text table":
         return ["matplotlib", "infographic"]
     if table.kind == "pie":

@@ -1,4 +1,4 @@
-"""Charts in the manner of printed infographics: values at the marks, no axes, legend in words."""
+"""Charts in the style of printed infographics: values at the marks, no axes, legend in words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _font(size: int) -> Font:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Where things are drawn, and what in."""
+    """The canvas, its width, and the colors to use."""
 
     pen: ImageDraw.ImageDraw
     width: int
@@ -60,7 +60,7 @@ def draw(table: Table, rng: random.Random) -> Image.Image:
 
 
 def _wrapped(page: Page, y: int, text: str, size: int, fill: str) -> int:
-    """Writes text over several lines; the height after it."""
+    """Writes text over several lines; returns the height after it."""
     line = ""
     for word in [*text.split(), ""]:
         longer = f"{line} {word}".strip()
@@ -112,7 +112,7 @@ def _bars(page: Page, y: int, table: Table) -> int:
 
 
 def _lines(page: Page, y: int, table: Table) -> int:
-    """Lines with printed values at their ends, or everywhere where there is room."""
+    """Lines with printed values at their ends, or everywhere if there is room."""
     height, left, right = 220, 44, page.width - 60
     high = max(max(column.values) for column in table.columns) or 1.0
     count = len(table.categories)

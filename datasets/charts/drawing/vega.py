@@ -1,4 +1,4 @@
-"""Charts by Vega-Lite (`vl-convert-python`), in the manner of automatic statistics pages."""
+"""Charts by Vega-Lite (`vl-convert-python`), in the style of automatic statistics pages."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Dense labels of a picture: what each patch shows, for supervising a vision tower.
 
 Computed from the boxes: each thing's silhouette (a few ovals and boxes) is painted in depth order
-on a coarse mask, whose cells are then counted patch by patch. Class 0 is always "none": nothing
-there, or the thing has no such slot. A slot whose value is itself "none" (no hat, no collar,
-nothing held) is class "absent".
+on a coarse mask, whose cells are then counted per patch. Class 0 is always "none": nothing there,
+or the thing has no such slot. A slot whose value is itself "none" (no hat, no collar, nothing held)
+has the class "absent".
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PATCH_CHANNELS: list[tuple[str, tuple[str, ...]]] = [
     ("light", (NONE, "on", "off")),
     ("pattern", (NONE, "plain", "striped")),
     ("size", (NONE, "small", "usual", "large")),
-    ("support", _KIND),  # the kind that the thing stands on
+    ("support", _KIND),  # the kind of thing that it stands on
     ("count", (NONE, "1", "2", "3", "4")),  # things of its kind in the scene
     ("kind2", _KIND),
     ("main2", _COLOR),
@@ -98,7 +98,7 @@ SILHOUETTES: dict[str, tuple[tuple[bool, Box], ...]] = {
 
 
 def silhouette(thing: Thing) -> tuple[tuple[bool, Box], ...]:
-    """(oval or box, canvas box) of each piece of what a thing covers."""
+    """(oval or box, canvas box) of each piece of a thing's silhouette."""
     pieces = SILHOUETTES.get(thing.kind, _BOX)
     if thing.kind in ("girl", "boy"):
         holding = thing.slots["holding"] != NONE

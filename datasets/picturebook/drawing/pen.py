@@ -1,4 +1,4 @@
-"""Pens, colours and styles: the shapes from which the pictures are drawn.
+"""Pens, colours and styles: the shapes that the pictures are drawn with.
 
 A `Pen` draws on one canvas; `Pen.of` gives a pen for one thing, whose unit is the height of the
 thing's box: x runs from -w/2 to w/2 (w: width over height), y from 0 (top) to 1 (foot).
@@ -39,7 +39,7 @@ INK: RGB = (58, 44, 52)
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a picture is drawn; says nothing about what is in it. Lengths in canvas widths."""
+    """How a picture is drawn, independent of its content. Lengths are in canvas widths."""
 
     seed: int
     outline: float  # 0: only white things have one
@@ -50,12 +50,12 @@ class Style:
     colors: dict[str, RGB]
 
     def rng(self, name: str) -> random.Random:
-        """A stream for one part of the picture; what is drawn elsewhere does not change it."""
+        """A random stream for one part of the picture, independent of what is drawn elsewhere."""
         return random.Random(f"{self.seed}.{name}")
 
 
 def style_of(seed: int) -> Style:
-    """The drawing style that a scene's `style` number stands for."""
+    """The drawing style for a scene's `style` number."""
     rng = random.Random(f"style.{seed}")
     colors = {}
     for name, (r, g, b) in PALETTE.items():

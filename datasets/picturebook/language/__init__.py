@@ -1,4 +1,4 @@
-"""From a scene to text: true paragraphs, errors put into them, rationales, and descriptions.
+"""From a scene to text: true paragraphs, errors inserted into them, rationales, and descriptions.
 
-`captions` is the entry; `realize` turns claims into words.
+`captions` is the entry point; `realize` turns claims into words.
 """

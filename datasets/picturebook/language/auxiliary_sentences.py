@@ -1,9 +1,9 @@
 """Auxiliary sentences: short true or false sentences about a picture, for training.
 
-A caption says where a thing stands once or twice, and is mostly right. What a critic is worst at
-needs more: for one picture, several single facts, each true or with one error, drawn so that
-relations, actions, attributes and words come as often as they are hard, not as often as captions
-have them. Every truth is the oracle's verdict on the text, as for captions. Facts that can be
+A caption says where a thing is once or twice, and is mostly right. A critic's weak points need
+more: for one picture, several single facts, each true or with one error, drawn so that the
+frequency of relations, actions, attributes and words follows their difficulty, not their frequency
+in captions. Every truth is the oracle's verdict on the text, as for captions. Facts that can be
 guessed without the picture (what stands on the ground is below the clouds) are left out.
 """
 
@@ -45,7 +45,7 @@ from revise_captions.picturebook.world.scene import Scene, Thing
 WEIGHTS = {
     "relation": 4.0, "place": 1.0, "fact": 3.0, "several": 2.0, "count": 1.0, "presence": 2.0,
 }  # fmt: skip
-#: Errors that may be put into each kind of fact, in any order.
+#: Errors that may be inserted into each kind of fact, in any order.
 ERRORS = {
     "relation": ("relation", "binding", "attribute"),
     "place": ("relation",),
@@ -60,9 +60,9 @@ LIGHTS = ("sun", "moon", "cloud")
 
 @dataclass(frozen=True, slots=True)
 class AuxiliarySentence:
-    """`rewrite`: the true sentence that a wrong one was made of, "" where `factual` or unknown.
+    """`rewrite`: the true sentence that a wrong one was made from, "" if `factual` or unknown.
 
-    `after`: how many sentences of the row's caption it comes after.
+    `after`: how many sentences of the row's caption precede it.
     """
 
     text: str
@@ -74,9 +74,9 @@ class AuxiliarySentence:
 def auxiliary_sentences(
     scene: Scene, rng: random.Random, count: int, weights: Mapping[str, float] = WEIGHTS
 ) -> list[AuxiliarySentence]:
-    """Draws at most `count` auxiliary sentences, no text twice; they follow from `rng`.
+    """Draws at most `count` auxiliary sentences without repetition, determined by `rng`.
 
-    `weights`: of the kinds of facts, some of `WEIGHTS`' keys.
+    `weights`: for kinds of facts, with some of `WEIGHTS`' keys.
     """
     made: list[AuxiliarySentence] = []
     known: set[str] = set()
@@ -114,7 +114,7 @@ def _auxiliary_sentence(
 
 
 def _true(scene: Scene, rng: random.Random, kind: str) -> SentenceForm | None:
-    """A sentence with a fact of that kind, about a thing drawn at random."""
+    """A sentence with a fact of that kind, about a random thing."""
     thing = rng.choice(scene.things)
     if kind == "count":
         return _counted(scene, rng, thing)
@@ -169,14 +169,14 @@ def _fact(scene: Scene, thing: Thing, rng: random.Random, kind: str) -> Constrai
 
 
 def _guessable(fact: Constraint, thing: Thing) -> bool:
-    """Only small lights are told of, and only striped balls: the other word is always wrong."""
+    """Only small lights, and only striped balls, are mentioned: the other word is always wrong."""
     if isinstance(fact, Size):
         return thing.kind in LIGHTS
     return isinstance(fact, Has) and fact.slot == "pattern"
 
 
 def _places(thing: Thing, rng: random.Random) -> list[Constraint]:
-    """Where a thing is, in any of the wordings that a wrong place could have."""
+    """Where a thing is, in any wording that a wrong place could have."""
     places = [place for place in place_facts(thing) if isinstance(place, Placed)]
     return [replace(place, form=place_form(place.place, rng)) for place in places]
 

@@ -1,7 +1,7 @@
-"""Captions with exact truth: true paragraphs, errors put in, and everything labelled by the oracle.
+"""Captions with exact truth: true paragraphs with inserted errors, all labelled by the oracle.
 
 The label of every sentence is the oracle's verdict on the final text, in its final context; a
-caption whose text and claims disagree is never handed out.
+caption whose text and claims disagree is never returned.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from revise_captions.picturebook.semantics.lexicon import PEOPLE
 from revise_captions.picturebook.world.scene import Scene
 from revise_captions.records import Span
 
-#: How often a sentence is kept that an earlier error made false.
+#: How often to keep a sentence that an earlier error made false.
 MISLED_KEPT = 0.35
 EQUAL_WEIGHTS: Mapping[str, float] = dict.fromkeys(ERROR_TYPES, 1.0)
 
@@ -49,10 +49,10 @@ class CaptionSentence:
         span: Place in the caption, `[start, end)` in code points.
         truth: By the oracle.
         assessable: Whether it makes a claim about the picture.
-        needs_context: Whether it is understood only after the text before it.
+        needs_context: Whether it can only be understood after the text before it.
         error_type: "" for true sentences.
-        rationales: What is wrong, in several wordings; only where `truth` is FALSE.
-        rewrite: The true sentence in its place; "" where only deletion helps.
+        rationales: What is wrong, in several wordings; only if `truth` is FALSE.
+        rewrite: The true sentence in its place; "" if only deletion helps.
     """
 
     span: Span
@@ -74,7 +74,7 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class WrongSentence:
-    """A false sentence, with what is wrong with it and the true one it should be."""
+    """A false sentence, with its rationales and the true sentence it should be."""
 
     text: str
     form: SentenceForm
@@ -93,7 +93,7 @@ def corrupt(
     weights: Mapping[str, float] = EQUAL_WEIGHTS,
 ) -> WrongSentence | None:
     """A sentence with one error of the given type (else of a type drawn by `weights`), FALSE in
-    its context. None where the sentence has no place for such an error.
+    its context. None if the sentence has no place for such an error.
     """
     state = State()
     for part in split_sentences(context):
@@ -126,7 +126,7 @@ def _corrupt(
 def _worded(
     scene: Scene, state: State, true_text: str, edit: Edit, rng: random.Random
 ) -> WrongSentence | None:
-    """The wrong sentence in words, if the oracle reads it as FALSE and it can be explained."""
+    """The wrong sentence in words, if the oracle judges it FALSE and it can be explained."""
     try:
         text = realize(edit.form)
     except Unsayable:
@@ -152,15 +152,15 @@ def caption(
     sentences: int = 7,
     richness: float | None = None,
 ) -> Caption:
-    """Writes a caption of which about a given share of sentences is wrong.
+    """Writes a caption with about a given share of wrong sentences.
 
     Args:
         scene: What is true.
-        rng: Decides everything else; the caption is deterministic from it.
+        rng: Determines everything else.
         error_rate: Share of sentences to make wrong, in [0, 1].
         error_weights: Relative frequency by error type.
-        sentences: How many sentences to aim at.
-        richness: How much a noun phrase says of what it introduces, in [0, 1]; None draws it.
+        sentences: How many sentences to aim for.
+        richness: How much a noun phrase says about what it introduces, in [0, 1]; None draws it.
 
     Returns:
         The caption with its labels, by the oracle. Sentences are joined by a space, now and then by
@@ -191,9 +191,9 @@ def _next_labeled(
     rate: float,
     weights: Mapping[str, float],
 ) -> tuple[str, CaptionSentence, State] | None:
-    """One sentence of the final caption: wrong or not, and labelled in the context as it now is.
+    """One sentence of the final caption: wrong or not, and labelled in its current context.
 
-    None where an earlier error took away what the sentence refers to.
+    None if an earlier error removed what the sentence refers to.
     """
     nowhere = Span(0, 0)
     if sentence.form is None:

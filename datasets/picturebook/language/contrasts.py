@@ -34,7 +34,7 @@ from revise_captions.picturebook.world.scene import Scene
 
 
 class Subject:
-    """How a rationale speaks of the thing that a sentence was wrong about."""
+    """How a rationale refers to the thing that a sentence was wrong about."""
 
     def __init__(self, text: str, many: bool, pronoun: str, noun: str, unique: bool, kind: str):
         self.text, self.many, self.noun, self.kind = text, many, noun, kind
@@ -49,7 +49,7 @@ class Subject:
 def references(
     scene: Scene, ids: tuple[int, ...], rng: random.Random, true: Constraint | None = None
 ) -> list[Subject]:
-    """Ways to speak of things, not by the very fact (`true`) that was got wrong."""
+    """Ways to refer to things, without using the fact (`true`) that was wrong."""
     things = by_id(scene, ids)
     if not things:
         return []

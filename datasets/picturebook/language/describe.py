@@ -2,8 +2,8 @@
 
     beach by day, clear. boat, red hull, yellow sail, left, far. dog, small, orange, sitting, …
 
-Things come from left to right. Every slot is named unless it has its unsaid value, with a rough
-place (left, middle, right; top, middle, bottom) and what a thing stands on.
+Things are listed from left to right. Every slot is named unless it has its unsaid value, with a
+rough place (left, middle, right; top, middle, bottom) and what the thing stands on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from revise_captions.picturebook.world.scene import (
     size_word,
 )
 
-#: Slots whose bare value says it all; of the others the slot's name follows.
+#: Slots whose bare value is enough; for others, the slot's name follows.
 _PLAIN = frozenset(
     {"coat", "pose", "feathers", "body", "colour", "petals", "leaves", "pattern", "seat", "top"}
 )

@@ -1,6 +1,6 @@
-"""Sentences about what was brought in: attributes, clothes, relations, groups, the other one.
+"""Sentences about things already introduced: attributes, clothes, relations, groups, the other one.
 
-A maker writes one sentence of its family, or returns None where the paragraph gives no occasion.
+A maker writes one sentence of its family, or returns None if the paragraph gives no occasion.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def attribute(writer: Writer, _rich: float) -> SentenceForm | None:
 
 
 def follow_up(writer: Writer, rich: float) -> SentenceForm | None:
-    """A sentence about what "it", "he" or "she" means just now."""
+    """A sentence about what "it", "he" or "she" currently means."""
     meant = [(p, thing) for p in ("it", "he", "she") if (thing := writer.meant_by(p))]
     if not meant:
         return None
@@ -206,7 +206,7 @@ def _alike(things: list[Thing]) -> bool:
 
 
 def _telling(fact: Constraint, thing: Thing) -> bool:
-    """Whether "one of them" may be told by this fact."""
+    """Whether "one of them" may be distinguished by this fact."""
     if isinstance(fact, Has):
         if thing.kind in PEOPLE:
             return fact.slot in ("shirt", "hat", "pose")

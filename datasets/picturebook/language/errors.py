@@ -1,8 +1,8 @@
-"""Errors as captioners make them: one wrong claim put into a true sentence.
+"""Errors as captioners make them: one wrong claim inserted into a true sentence.
 
-An error changes a sentence's claims, never its words: the wrong sentence is written by the same
-templates from the same vocabulary, so that only the picture tells it from a true one. The true
-sentence is the minimal rewrite.
+An error changes a sentence's claims, not its words directly: the wrong sentence is written by the
+same templates from the same vocabulary, so that only the picture distinguishes it from a true one.
+The true sentence is the minimal rewrite.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ from revise_captions.picturebook.world.scene import (
     Scene,
 )
 
-#: From a true count to wrong ones, so that the wrong counts are distributed as the true ones are.
+#: From a true count to wrong ones, so that wrong counts have the same distribution as true ones.
 COUNT_WEIGHTS: dict[int, dict[int, float]] = {
     1: {2: 0.9, 3: 0.1},
     2: {1: 0.52, 3: 0.44, 4: 0.04},

@@ -1,10 +1,10 @@
 """Framed sentences: the same facts in many frames, for training.
 
-A critic that knows “There is a dog.” may affirm “A dog is visible.” of any picture, and takes a
-denial for what it denies. So what is there and what is not is said in many frames here, denied in
-many, joined to sentences that are true, and now and then written in capitals. Whether a thing is
-there, and whether the frame denies it, are drawn independently: no frame gives its truth away.
-A truth is the oracle's verdict on the text; for a frame that it cannot parse, on “There is a …”.
+A critic that knows “There is a dog.” may affirm “A dog is visible.” of any picture, and mistake a
+denial for an affirmation. So present and absent things are affirmed and denied here in many frames,
+joined to true sentences, and occasionally written in capitals. Whether a thing is there, and
+whether the frame denies it, are drawn independently, so no frame gives its truth away. A truth is
+the oracle's verdict on the text; for a frame that it cannot parse, on “There is a …”.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def framed_sentences(
 
 
 def _checked(scene: Scene, text: str, rewrite: str) -> AuxiliarySentence | None:
-    """A sentence labeled by the oracle; None where it cannot tell of both."""
+    """A sentence labeled by the oracle; None if it cannot judge it, or its rewrite."""
     text, rewrite = _sentence(text), _sentence(rewrite)
     truth = oracle(scene, "", text)
     if truth is Truth.TRUE:
@@ -153,9 +153,9 @@ def _checked(scene: Scene, text: str, rewrite: str) -> AuxiliarySentence | None:
 
 
 def _existence(scene: Scene, rng: random.Random) -> AuxiliarySentence | None:
-    """Something that is there or is not, in a frame that affirms or denies it.
+    """Something present or absent, in a frame that affirms or denies it.
 
-    The same frame with the one where the other was makes the rewrite.
+    The rewrite is the same frame with a present thing in place of an absent one, or vice versa.
     """
     there, gone = _noun_phrase(scene, rng, True), _noun_phrase(scene, rng, False)
     if there is None or gone is None:
@@ -216,7 +216,7 @@ def _absent(scene: Scene, rng: random.Random) -> str:
 
 
 def _told(scene: Scene, thing: Thing, rng: random.Random, there: bool) -> tuple[Constraint, ...]:
-    """What is said of a thing: mostly nothing, now and then how it looks or where it is."""
+    """What is said about a thing: mostly nothing, sometimes how it looks or where it is."""
     roll = rng.random()
     if roll < 0.6 or thing.kind in ("sun", "moon"):
         return ()
@@ -311,7 +311,7 @@ def _clause(sentence: str) -> str:
 
 
 def _spelled(one: AuxiliarySentence, rng: random.Random) -> AuxiliarySentence:
-    """The sentence as it is or, now and then, in capitals, lower case or with digits."""
+    """The sentence unchanged or, occasionally, in capitals, lower case or with digits."""
     roll, digits = rng.random(), rng.random() < DIGITS
     signs = any(word in one.text + one.rewrite for word in WORDS)
 

@@ -1,6 +1,6 @@
-"""Sentences that bring something in: openings, things, counts, lists, signs, weather, denials.
+"""Sentences that introduce something: openings, things, counts, lists, signs, weather, denials.
 
-A maker writes one sentence of its family, or returns None where the scene gives no occasion.
+A maker writes one sentence of its family, or returns None if the scene gives no occasion.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def opening(writer: Writer, rich: float) -> SentenceForm | None:
 
 
 def weather_of(scene: Scene) -> str:
-    """What may be said about the weather: nothing of a clear sky with a cloud in it."""
+    """What may be said about the weather: nothing about a clear sky with a cloud in it."""
     if scene.setting == "room" or (scene.weather == "clear" and scene.of_kind("cloud")):
         return ""
     return scene.weather

@@ -1,4 +1,4 @@
-"""True paragraphs about a scene: one sentence after the other, each knowing what was said."""
+"""True paragraphs about a scene, sentence by sentence, each aware of what was said before."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ Maker = Callable[[Writer, float], SentenceForm | None]
 def write_paragraph(
     scene: Scene, rng: random.Random, *, sentences: int, richness: float | None = None
 ) -> list[TrueSentence]:
-    """`sentences` true sentences about `scene` (fewer where nothing is left to be said).
+    """`sentences` true sentences about `scene` (fewer if nothing is left to say).
 
-    `richness` in [0, 1]: how much a noun phrase says of what it introduces.
+    `richness` in [0, 1]: how much a noun phrase says about what it introduces.
     """
     writer = Writer(scene, rng)
     writer.noun = rng.choice(("picture", "picture", "image", "image", "scene", "illustration"))
@@ -83,7 +83,7 @@ def write_paragraph(
 
 
 def _accept(writer: Writer, form: SentenceForm | None) -> TrueSentence | None:
-    """Takes a sentence into the paragraph, or None where it says nothing new or nothing true."""
+    """Adds a sentence to the paragraph; None if it says nothing new or nothing true."""
     if form is None:
         text = write_nothing(writer.rng)
         if text in writer.texts:
@@ -113,7 +113,7 @@ def _accept(writer: Writer, form: SentenceForm | None) -> TrueSentence | None:
 
 
 def _said(writer: Writer, form: SentenceForm, subjects: list[tuple[int, ...]]) -> set[object]:
-    """What a sentence tells, as keys to find out whether it was told before."""
+    """What a sentence says, as keys to detect repetition."""
     told: set[object] = set()
     remaining = iter(subjects)
     for clause in form.clauses:
@@ -147,7 +147,7 @@ def _repeats(writer: Writer, form: SentenceForm, subjects: list[tuple[int, ...]]
 
 
 def _plain(scene: Scene, ids: tuple[int, ...], constraint: Constraint, state: State) -> object:
-    """A constraint as a key: the same for all ways to say the same of the same things."""
+    """A constraint as a key: the same for all ways to say the same about the same things."""
     if isinstance(constraint, Has) and constraint.slot == "" and ids:
         kind = by_id(scene, ids)[0].kind
         return Has(main_slot(kind), constraint.value)

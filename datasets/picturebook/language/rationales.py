@@ -1,7 +1,7 @@
 """Rationales: what is wrong with a sentence, and what is there instead, in several phrasings.
 
-Candidates are worded from the edit that made the sentence wrong; `explain` keeps those that the
-oracle finds right and that hold every content word which the rewrite needs.
+Candidates are worded from the edit that made the sentence wrong; `explain` keeps those that are
+right according to the oracle and contain every content word that the rewrite needs.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def explain(
     wrong_text: str,
     rng: random.Random,
 ) -> tuple[str, ...]:
-    """Two to five right rationales, in random order; fewer where no more wordings fit.
+    """Two to five correct rationales, in random order; fewer if no more wordings fit.
 
     `before` and `after`: the discourse before and after the wrong sentence.
     """
@@ -176,7 +176,7 @@ def _about_count(true: NP, false: NP) -> Iterator[str]:
 
 
 def _about_denial(scene: Scene, true: NP, false: NP, rng: random.Random) -> Iterator[str]:
-    """ "There is no cat" where there is one: what there is, and what there is not."""
+    """ "There is no cat" if there is one: what there is, and what there is not."""
     kind = next(t.kind for t in scene.things if t.kind in false.kinds)
     absent = noun_phrase(true)
     be = "are" if true.count != 1 else "is"

@@ -33,7 +33,7 @@ from revise_captions.picturebook.semantics.facts import (
 from revise_captions.picturebook.semantics.lexicon import PEOPLE
 from revise_captions.picturebook.world.scene import KINDS, NONE, Scene, Thing
 
-#: Groups of kinds that captioners take for each other.
+#: Groups of kinds that captioners confuse.
 CONFUSED = (
     ("dog", "cat", "bird"),
     ("girl", "boy"),
@@ -89,7 +89,7 @@ def kind_edits(
 
 
 def _confused_with(kind: str, rng: random.Random) -> list[str]:
-    """Two of the kinds that a kind may be taken for, in random order."""
+    """Two of the kinds that a kind may be mistaken for, in random order."""
     others = [k for group in CONFUSED if kind in group for k in group if k != kind]
     if not others:
         return []

@@ -1,6 +1,6 @@
-"""What a paragraph's makers share: what was said so far, and how to speak of a thing now.
+"""What a paragraph's makers share: what was said so far, and how to refer to a thing now.
 
-The discourse state decides whom a pronoun would mean, by the rules by which the oracle reads it.
+The discourse state decides what a pronoun would mean, by the same rules as the oracle.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Writer:
         return things
 
     def meant_by(self, pronoun: str) -> Thing | None:
-        """The one thing that a reader would take a pronoun to mean here, if that is plain."""
+        """The one thing that a pronoun would mean to a reader here, if that is clear."""
         found = resolve(NP(pronoun), self.scene, self.state)
         if not found.ok or len(found.ids) != 1:
             return None
@@ -108,7 +108,7 @@ class Writer:
 
 
 def _salience(thing: Thing) -> float:
-    """How much a thing calls for being mentioned: by its width, skies less."""
+    """How salient a thing is: its width, with less for things in the sky."""
     width = thing.box[2] - thing.box[0]
     return width * (0.35 if thing.kind in ("cloud", "sun", "moon") else 1.0)
 
@@ -147,7 +147,7 @@ def place_of(writer: Writer, thing: Thing, *, pronouns: bool) -> Constraint | No
 
 
 def subject_of(writer: Writer, thing: Thing, plain: bool = False) -> NP | None:
-    """A pronoun where it means this thing, else a definite description."""
+    """A pronoun if it means this thing, else a definite description."""
     pronoun = {"girl": "she", "boy": "he"}.get(thing.kind, "it")
     if writer.meant_by(pronoun) is thing and writer.chance(0.7):
         return NP(pronoun)

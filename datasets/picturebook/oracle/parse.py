@@ -1,6 +1,6 @@
-"""From words to claims: reads any sentence that is built of known pieces, whoever wrote it.
+"""From words to claims: reads any sentence made of known pieces, whoever wrote it.
 
-`parse` answers only for sentences that it has read to the last word. Where a sentence can be cut
+`parse` answers only for sentences that it has read to the last word. If a sentence can be split
 into clauses in more than one way, the longest first clause that lets the rest be read wins.
 """
 
@@ -37,7 +37,7 @@ from revise_captions.picturebook.semantics.lexicon import (
     SHOW_VERBS,
 )
 
-#: What may stand before a clause without saying anything.
+#: Openers that may precede a clause without saying anything.
 OPENERS = Phrases(
     dict.fromkeys(
         [
@@ -68,7 +68,7 @@ VIEWS = Phrases(
 
 @lru_cache(maxsize=1 << 16)
 def parse(sentence: str) -> tuple[Clause, ...] | None:
-    """The claims of one sentence; () where it makes none; None where it cannot be read whole."""
+    """The claims of one sentence; () if it makes none; None if it cannot be fully read."""
     if says_nothing(sentence):
         return ()
     words = words_of(sentence)
@@ -175,7 +175,7 @@ class ClauseReader(SceneReader):
     def _put_in_front(
         self, made: tuple[Clause, ...], place: Constraint, verb: tuple[Constraint, ...]
     ) -> tuple[Clause, ...]:
-        """The statements with `place` said of each: of what exists, or as one more predicate."""
+        """The statements with `place` added to each: to what exists, or as another predicate."""
         placed: list[Clause] = []
         for clause in made:
             if not isinstance(clause, Statement):

@@ -1,4 +1,4 @@
-"""Reading what is said of a thing: after its noun, after its verb, and ", not …" after either."""
+"""Reads what is said about a thing: after its noun, its verb, and ", not …" after either."""
 
 from __future__ import annotations
 

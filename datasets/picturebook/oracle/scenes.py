@@ -1,4 +1,4 @@
-"""Reading what is said of the picture as a whole: setting, time, weather, walls, lists."""
+"""Reads what is said about the picture as a whole: setting, time, weather, walls, lists."""
 
 from __future__ import annotations
 

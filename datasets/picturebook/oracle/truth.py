@@ -2,8 +2,8 @@
 
     oracle(scene, "A dog sits by the fence.", "It is brown.")  ->  Truth.TRUE
 
-The context's sentences are read in order for what they speak of; what the oracle cannot read in a
-context is passed over, what it cannot read in the sentence makes it UNPARSED. Rules of reference:
+The context's sentences are read in order for what they mention; anything that the oracle cannot
+read is skipped in the context, but makes the sentence itself UNPARSED. Rules of reference:
 `discourse`.
 """
 
@@ -53,7 +53,7 @@ _DENIED = re.compile(
 
 
 class Truth(StrEnum):
-    """What the oracle says of a sentence.
+    """The oracle's verdict on a sentence.
 
     NOTHING: it makes no claim about the picture. UNPARSED: it was not understood, or refers to
     something that is not there.
@@ -98,7 +98,7 @@ def read(scene: Scene, state: State, sentence: str) -> tuple[Truth, State]:
 
 
 def judge(scene: Scene, state: State, clauses: tuple[Clause, ...]) -> tuple[Truth, State]:
-    """`read` for a sentence that is parsed already."""
+    """`read` for a sentence that is already parsed."""
     if not clauses:
         return Truth.NOTHING, state.next()
     truth = Truth.TRUE
@@ -117,7 +117,7 @@ def oracle(scene: Scene, context: str, sentence: str) -> Truth:
 
     Args:
         scene: What is true.
-        context: The text before the sentence; what cannot be read of it is passed over.
+        context: The text before the sentence; parts that cannot be read are skipped.
         sentence: One sentence, whoever wrote it.
 
     Returns:
@@ -139,16 +139,16 @@ def _after(scene: Scene, context: str) -> State:
 
 
 def needs_context(scene: Scene, context: str, sentence: str) -> bool:
-    """Whether the sentence has another truth, or none, without its context."""
+    """Whether the sentence has a different truth, or none, without its context."""
     return oracle(scene, context, sentence) is not oracle(scene, "", sentence)
 
 
 def context_decides(scene: Scene, context: str, sentence: str) -> bool:
-    """Whether only the context tells if the sentence is true.
+    """Whether only the context shows if the sentence is true.
 
-    It needs its context, and with other things of the picture named before it, it would be true or
-    false as the case may be. "She has a hat" of the only girl there is can be judged by the picture
-    alone, "it is on the left" cannot.
+    That is so if it needs its context, and naming other things of the picture before it would
+    change its truth. "She has a hat" can be judged by the picture alone if there is only one girl;
+    "it is on the left" cannot.
     """
     if not needs_context(scene, context, sentence):
         return False
@@ -159,7 +159,7 @@ def context_decides(scene: Scene, context: str, sentence: str) -> bool:
 
 
 def _other_states(scene: Scene) -> Iterator[State]:
-    """After a sentence about one thing, two things, or all things of a kind: each that there is."""
+    """Every state after a sentence about one thing, two things, or all things of a kind."""
     groups: list[tuple[Thing, ...]] = [(thing,) for thing in scene.things]
     groups += combinations(scene.things, 2)
     for kind in dict.fromkeys(thing.kind for thing in scene.things):
@@ -173,7 +173,7 @@ def _other_states(scene: Scene) -> Iterator[State]:
 
 
 def failures(scene: Scene, context: str, sentence: str) -> tuple[Failure, ...]:
-    """The claims of `sentence` that do not hold; () where it is not FALSE."""
+    """The claims of `sentence` that do not hold; () if it is not FALSE."""
     state = _after(scene, context)
     clauses = parse(sentence)
     if not clauses or judge(scene, state, clauses)[0] is not Truth.FALSE:
@@ -195,8 +195,8 @@ def failures_of(scene: Scene, state: State, clauses: tuple[Clause, ...]) -> tupl
 def check_rationale(scene: Scene, context: str, sentence: str, rationale: str) -> bool | None:
     """Decides whether a rationale is right about what is wrong with a sentence.
 
-    Right means that all it says is true of the picture, and at least one thing it says is about a
-    claim of the sentence that fails (its existence, number, color, place, …).
+    Right means that everything it says is true of the picture, and at least one thing it says is
+    about a claim of the sentence that fails (its existence, number, color, place, …).
 
     Args:
         scene: What is true.
@@ -205,7 +205,7 @@ def check_rationale(scene: Scene, context: str, sentence: str, rationale: str) -
         rationale: One or more sentences.
 
     Returns:
-        None where the sentence or the rationale was not understood.
+        None if the sentence or the rationale was not understood.
     """
     state = _after(scene, context)
     clauses = parse(sentence)
@@ -220,7 +220,7 @@ def check_rationale(scene: Scene, context: str, sentence: str, rationale: str) -
 def check_clauses(
     scene: Scene, failing: tuple[Failure, ...], state: State, rationale: str
 ) -> bool | None:
-    """`check_rationale` where the failures of the sentence and the state after it are known."""
+    """`check_rationale` if the sentence's failures and the state after it are already known."""
     said: list[Failure] = []
     for part in split_sentences(rationale):
         clauses = parse(part)

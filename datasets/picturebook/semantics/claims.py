@@ -1,8 +1,8 @@
 """Logical forms: what a sentence says about a picture, without words and without a context.
 
-A sentence is one or more `Statement`s (a noun phrase of which something is said) and
-`SceneClaim`s. `discourse.evaluate` decides them. Fields marked as surface choices never change
-what is said; equality ignores them.
+A sentence is one or more `Statement`s (a noun phrase about which something is said) and
+`SceneClaim`s. `discourse.evaluate` evaluates them. Fields marked as surface choices never change
+the meaning, and equality ignores them.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class SentenceForm:
 
 
 def main_slot(kind: str) -> str:
-    """The slot that a bare colour before the noun talks about; "" where there is none."""
+    """The slot that a bare colour before the noun describes; "" if there is none."""
     if kind in ("girl", "boy") or kind not in KINDS:
         return ""
     return KINDS[kind].main
@@ -166,7 +166,7 @@ def holds_item(thing: Thing, item: str, color: str) -> bool:
 
 
 def placed(thing: Thing, place: str) -> bool:
-    """Whether a thing is in a part of the picture; the parts leave no one in two minds.
+    """Whether a thing is in a part of the picture, with unambiguous parts.
 
     left/right: centre beyond 0.45/0.55; middle: centre within 0.35–0.65; background/foreground:
     lowest point above/below 0.80 (what flies is neither); sky: not standing on anything.

@@ -1,4 +1,4 @@
-"""Who "it" is, and whether what is said of it holds: evaluation of claims in a context.
+"""What "it" refers to, and whether what is said about it holds: evaluates claims in a context.
 
 Rules of reference (deterministic, so that every sentence has one reading):
 
@@ -50,7 +50,7 @@ Check = Callable[[Thing], bool]
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Things that a sentence spoke of. `ids`: the group if `plural`, else whom it may be."""
+    """Things that a sentence mentioned. `ids`: the group if `plural`, else the candidates."""
 
     ids: tuple[int, ...]
     kinds: tuple[str, ...]
@@ -62,7 +62,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What has been mentioned, in order, and the number of the present sentence."""
+    """What has been mentioned, in order, and the number of the current sentence."""
 
     mentions: tuple[Mention, ...] = ()
     sentence: int = 0
@@ -95,7 +95,7 @@ def of_kinds(scene: Scene, kinds: tuple[str, ...]) -> list[Thing]:
 
 
 def check_of(constraint: Constraint, scene: Scene, state: State) -> Check | None:
-    """A test of one thing; None where the constraint refers to nothing known."""
+    """A test of one thing; None if the constraint refers to nothing known."""
     match constraint:
         case Has(slot, value):
             return lambda thing: has(thing, slot, value)
@@ -142,7 +142,7 @@ def checks_of(
 
 
 def best_fitting(things: list[Thing], checks: Iterable[Check]) -> list[Thing]:
-    """Those that pass most of the checks (all of them, where none passes any)."""
+    """Those that pass the most checks (all of them, if none passes any)."""
     if not things:
         return []
     checks = tuple(checks)
@@ -309,7 +309,7 @@ def _unmentioned(np: NP, scene: Scene, state: State) -> list[Thing]:
 
 @dataclass(frozen=True, slots=True)
 class ClaimTruth:
-    """`truth` None: a reference has nothing to refer to. `best`: whom the subject meant."""
+    """`truth` None: a reference has nothing to refer to. `best`: what the subject meant."""
 
     truth: bool | None
     state: State
@@ -371,7 +371,7 @@ def _renamed(
 ) -> list[Thing]:
     """What is there instead of a thing that is not: the cat of "There is no dog; it is a cat.".
 
-    It has to fit at least half of what was said of the other ("a dog next to the tree").
+    It has to fit at least half of what was said about the other ("a dog next to the tree").
     """
     if found.plural or not any(isinstance(pred, IsA) for pred in statement.preds):
         return []

@@ -1,6 +1,6 @@
-"""What may be said of a scene: facts that nobody would argue about, and how to refer to things.
+"""What may be said about a scene: indisputable facts, and how to refer to things.
 
-Relations and places are used only where they clearly hold, or clearly do not; words of held-out
+Relations and places are used only if they clearly hold, or clearly do not; words of held-out
 combinations are used only in the compositional split.
 """
 
@@ -54,9 +54,9 @@ COLOR_PARTS = (
 STATELY = ("house", "tree", "table", "fence", "car", "sign", "sun", "moon", "cloud", "boat")
 
 
-#: In which share of the scenes that may have it a kind is, and how often true captions mention it
-#: for each scene that lacks it (measured over 3,000 scenes). Wrong sentences deny and mention kinds
-#: in these proportions, so that no word gives them away.
+#: The share of the scenes that may have a kind in which it occurs, and how often true captions
+#: mention it per scene that lacks it (measured over 3,000 scenes). Wrong sentences deny and mention
+#: kinds in these proportions, so that no word gives them away.
 SHARE = {
     "house": 0.25, "tree": 0.26, "flower": 0.37, "girl": 0.39, "boy": 0.37, "dog": 0.33,
     "cat": 0.32, "bird": 0.27, "car": 0.25, "boat": 0.38, "table": 0.57, "chair": 0.35,
@@ -90,7 +90,7 @@ def may_relate(scene: Scene, kind: str, relation: str, other: str) -> bool:
 
 
 def clearly(relation: str, a: Thing, b: Thing) -> bool | None:
-    """Whether `a` stands in `relation` to `b`; None where it is too close to call at a glance."""
+    """Whether `a` stands in `relation` to `b`; None if it is too close to call at a glance."""
     if a.id == b.id:
         return None
     dx = center(a.box)[0] - center(b.box)[0]
@@ -123,7 +123,7 @@ def clearly(relation: str, a: Thing, b: Thing) -> bool | None:
 
 
 def clearly_placed(place: str, thing: Thing) -> bool | None:
-    """Whether `thing` is in that part of the picture; None where it is hard to tell."""
+    """Whether `thing` is in that part of the picture; None if it is hard to tell."""
     x, bottom = center(thing.box)[0], thing.box[3]
     truth = placed(thing, place)
     sure = {
@@ -164,7 +164,7 @@ def place_form(place: str, rng: random.Random) -> int:
 
 
 def facts(scene: Scene, thing: Thing) -> list[Constraint]:
-    """Single facts of a thing itself, each of which may be said."""
+    """Single facts about a thing itself, each of which may be said."""
     made: list[Constraint] = []
     kind = thing.kind
     for slot, value in thing.slots.items():
@@ -193,7 +193,7 @@ def place_facts(thing: Thing) -> list[Constraint]:
 
 
 def features(scene: Scene, thing: Thing, rng: random.Random, richness: float) -> list[Constraint]:
-    """What an introducing noun phrase says of a thing, in the order in which it says it."""
+    """What an introducing noun phrase says about a thing, in order."""
     kind, slots = thing.kind, thing.slots
     made: list[Constraint] = []
 
@@ -283,7 +283,7 @@ def same_slot(one: Constraint, other: Constraint | None, kind: str) -> bool:
 
 
 def _outermost(scene: Scene, thing: Thing, place: str) -> bool:
-    """Whether "the dog on the left" is this one without any doubt."""
+    """Whether "the dog on the left" is unambiguously this one."""
     x = center(thing.box)[0]
     others = [center(t.box)[0] for t in scene.of_kind(thing.kind) if t.id != thing.id]
     clear = (

@@ -1,4 +1,4 @@
-"""Where things may stand: ground, sky and water zones, supports, and what must stay visible.
+"""Where things may be placed: ground, sky and water zones, supports, and visibility limits.
 
 Fractions in this module are of a thing's own box, (x0, y0, x1, y1), y down.
 """
@@ -28,7 +28,7 @@ GROUND = {
     "street": (0.63, 0.95),
     "room": (0.72, 0.96),
 }
-#: Houses and trees stand in the farther part of the ground, so that the rest finds room.
+#: Houses and trees stand in the farther part of the ground, to leave room for the rest.
 FAR_KINDS = ("house", "tree", "fence")
 WATER = (0.50, 0.61)
 ROAD = (0.80, 0.90)
@@ -116,7 +116,7 @@ def key_parts(thing: Thing) -> tuple[tuple[Box, float], ...]:
 
 
 def readable(rear: Thing, front: Thing) -> bool:
-    """Whether all that captions say of `rear` can still be seen behind `front`."""
+    """Whether everything that captions say about `rear` is still visible behind `front`."""
     if hidden(rear.box, front.box) > MOST_HIDDEN:
         return False
     return all(hidden(box, front.box) <= most for box, most in key_parts(rear))

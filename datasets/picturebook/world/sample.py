@@ -53,7 +53,7 @@ GOOD_ENOUGH = 5
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a scene should contain, before anything has a place."""
+    """What a scene should contain, before anything is placed."""
 
     setting: str
     kinds: tuple[str, ...]  # in placing order
@@ -83,7 +83,7 @@ def sample_scene(seed: int, split: str = "train") -> Scene:
 
 
 def _attempt(rng: random.Random, seed: int, split: str) -> Scene | None:
-    """One scene, or None where its things found no room or its held-out value got lost."""
+    """One scene; None if there was no room for its things or its held-out value got lost."""
     setting = rng.choice(SETTINGS)
     time = "night" if rng.random() < 0.36 else "day"
     weather = (
@@ -216,7 +216,7 @@ def _place(
     free: bool,
     overlapping: bool,
 ) -> Thing | None:
-    """The clearest of a few good places for a thing, or None where no try found one."""
+    """The clearest of a few good places for a thing; None if no try found one."""
     support = _support(rng, kind, slots, placed, free=free)
     rear = _rear(rng, kind, placed, free=free) if overlapping and support is None else None
     best: Thing | None = None
@@ -244,7 +244,7 @@ def _place(
 def _support(
     rng: random.Random, kind: str, slots: dict[str, str], placed: list[Thing], *, free: bool
 ) -> Thing | None:
-    """Something that is there already and that the new thing stands on, in most cases if it can."""
+    """An existing thing for the new one to stand on: in most cases, if there is one."""
     if slots.get("pose") == "flying":
         return None
     options = [
@@ -256,7 +256,7 @@ def _support(
 
 
 def _rear(rng: random.Random, kind: str, placed: list[Thing], *, free: bool) -> Thing | None:
-    """Something that is there already and that the new thing is to stand in front of."""
+    """An existing thing for the new one to stand in front of."""
     if rng.random() < 0.35 or kind in SKY_LIGHTS:
         return None
     options = [
@@ -270,7 +270,7 @@ def _rear(rng: random.Random, kind: str, placed: list[Thing], *, free: bool) -> 
 
 
 def _scale(rng: random.Random, kind: str, support: Thing | None) -> float:
-    """Size against the usual: clearly small, about usual or clearly large."""
+    """Size relative to the usual: clearly small, about usual or clearly large."""
     small, usual, large = (0.72, 0.79), (0.88, 1.14), (1.27, 1.40)
     if support is not None:
         low, high = rng.choice((small, (0.88, 1.0)))
@@ -282,7 +282,7 @@ def _scale(rng: random.Random, kind: str, support: Thing | None) -> float:
 
 
 def thing_size(kind: str, slots: dict[str, str], scale: float) -> tuple[float, float]:
-    """Width and height on the canvas. Who holds something is wider, and so is a longer word."""
+    """Width and height on the canvas. People holding something, and longer words, are wider."""
     width, height = KINDS[kind].size
     width, height = width * scale, height * scale
     if holds_something(slots):
@@ -359,7 +359,7 @@ def _bottom(
 
 
 def _score(thing: Thing, placed: list[Thing], rear: Thing | None, *, free: bool) -> int | None:
-    """How many relations to the others are unclear; None where the place is not allowed."""
+    """How many relations to the others are unclear; None if the place is not allowed."""
     score = 0
     key = _order(thing, placed)
     for other in placed:

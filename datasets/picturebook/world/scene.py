@@ -2,8 +2,8 @@
 
 A `Scene` is a list of `Thing`s in a setting. Every fact a caption may state is either a field of
 the scene (kind, count, a slot such as the roof's colour, the pose, the word on a sign, setting,
-time, weather) or a relation computed from the things' boxes by `holds`. So each sentence has an
-exact truth, and so has each sentence that a reviser invents.
+time, weather) or a relation computed from the things' boxes by `holds`. So each sentence, including
+one that a reviser invents, has an exact truth.
 
 Coordinates: the canvas is the unit square, x to the right, y down; a box is (x0, y0, x1, y1) and
 bounds what is drawn of the thing, before anything in front of it covers some of it.
@@ -49,7 +49,7 @@ NEAR = 0.10
 
 @dataclass(frozen=True, slots=True)
 class ThingKind:
-    """What a thing of this kind may be. A slot's first value is what captions leave unsaid."""
+    """The possible properties of a kind. Captions leave a slot's first value unsaid."""
 
     name: str
     slots: Mapping[str, tuple[str, ...]]
@@ -147,7 +147,7 @@ class Thing:
 class Scene:
     """Everything that is true of one picture.
 
-    How large a thing is, is no fact of its own: captions compare it with its kind's usual size
+    A thing's size is not an absolute fact: captions compare it with its kind's usual size
     (`size_word`). At night there is no sun, by day no moon; rooms have neither.
 
     Attributes:
@@ -157,7 +157,7 @@ class Scene:
         time: Day or night.
         weather: `rainy` and `cloudy` show at least one cloud; rooms are always `clear`.
         things: What is in it.
-        style: Seeds how it is drawn, never what is true.
+        style: Seed for how it is drawn, which never affects what is true.
         wall: A room's wall color.
     """
 
