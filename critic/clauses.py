@@ -2,7 +2,7 @@
 
     judge    a sentence of which a clause is nonfactual is no more factual than that clause: a small
              critic overlooks one wrong clause of five
-    explain  of several clauses the least factual one, which is named as what is wrong
+    explain  each clause that is nonfactual, else the least factual one; they are named as wrong
 
 With five clauses to a sentence, five times as often a true one seems wrong; and a critic that sees
 amiss explains what it sees, and believes the rewrite, too. So only a clause that is wrong without
@@ -78,31 +78,32 @@ class ClauseCritic:
         return found
 
     def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
-        """A rationale per request; of a sentence of several clauses about the least factual one,
-        with a fix that says where it stands."""
-        said = [request.spans[request.index].of(request.text) for request in requests]
-        parts = [clauses(text) for text in said]
+        """A rationale per request; of a sentence of several clauses about those that are wrong,
+        with a fix for each that says where it stands."""
+        parts = [clauses(request.spans[request.index].of(request.text)) for request in requests]
         views = [
             _taken_apart(JudgeRequest(r.image, r.text, r.spans), r.index, own)
             for r, own in zip(requests, parts, strict=True)
         ]
         apart = [view for view in views if view is not None]
         answers = iter(self.critic.judge(apart) if apart else [])
-        fixes: list[tuple[Fix, ...]] = []
+        named: list[list[Fix]] = []
         asked: list[ExplainRequest] = []
         for request, view, own in zip(requests, views, parts, strict=True):
             if view is None:
-                fixes.append(())
+                named.append([])
                 asked.append(request)
                 continue
-            ps = [1.0 if v.p_factual is None else v.p_factual for v in next(answers)]
-            worst = ps.index(min(ps))
-            fixes.append((_named(own[worst].span, ps[worst]),))
-            index = request.index + worst
-            asked.append(replace(request, text=view.text, spans=view.spans, index=index))
+            wrong = self._wrong(next(answers))
+            named.append([_named(own[k].span, p) for k, p in wrong.items()])
+            asked += [
+                replace(request, text=view.text, spans=view.spans, index=request.index + k)
+                for k in wrong
+            ]
+        told = iter(self.critic.explain(asked))
         return [
-            Rationale(own.text, named) if named else own
-            for own, named in zip(self.critic.explain(asked), fixes, strict=True)
+            _joined([replace(fix, basis=next(told).text) for fix in fixes]) if fixes else next(told)
+            for fixes in named
         ]
 
     def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
@@ -113,6 +114,13 @@ class ClauseCritic:
         """Hands the image to a critic that prepares images."""
         if isinstance(self.critic, PreparesImages):
             self.critic.prepare(image)
+
+    def _wrong(self, verdicts: Sequence[Verdict]) -> dict[int, float]:
+        """P(factual) of the clauses that are nonfactual, by number; of the least factual one where
+        only the whole sentence is."""
+        ps = [1.0 if v.p_factual is None else v.p_factual for v in verdicts]
+        found = {k: p for k, p in enumerate(ps) if p < self.threshold}
+        return found or {ps.index(min(ps)): min(ps)}
 
     def _bounded(self, whole: Verdict, of_clauses: Sequence[Verdict]) -> Verdict:
         known = [v.p_factual for v in of_clauses if v.p_factual is not None]
@@ -125,7 +133,13 @@ class ClauseCritic:
 
 def _named(place: Span, p_factual: float) -> Fix:
     kind = CLAUSE if p_factual <= UNDOUBTED else DOUBTED_CLAUSE
-    return Fix(place, "", kind, certain=False, basis="the least factual clause")
+    return Fix(place, "", kind, certain=False)
+
+
+def _joined(fixes: Sequence[Fix]) -> Rationale:
+    """What is wrong in each clause, as one rationale."""
+    texts = dict.fromkeys(fix.basis for fix in fixes if fix.basis)
+    return Rationale(" ".join(texts), tuple(fixes))
 
 
 def _taken_apart(

@@ -1,53 +1,69 @@
-"""Rewrites of joined sentences of which a critic names one clause: that clause alone is mended.
+"""Rewrites of joined sentences of which a critic names clauses: these alone are mended.
 
 A clause that is wrong without doubt is rewritten by the reviser as a sentence of its own, and goes
-into its place; where that fails, or is no rewrite, the clause goes. One in doubt goes at once, as
-what is left is as true as it was. The sentence stays.
+into its place; where that fails, or guards refuse it, the clause goes. One in doubt goes at once,
+as what is left is as true as it was. The sentence stays, unless every clause of it goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Fix, Span
+from revise_captions.records import CLAUSE, Fix, Span
+from revise_captions.reviser.guards import check, wrong_clauses
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
-from revise_captions.text.clauses import with_clause, without_clause
+from revise_captions.text.clauses import with_clauses
 
 
-def rewrite(reviser: Reviser, requests: Sequence[RewriteRequest]) -> list[str | None]:
-    """One rewrite per request, as `Reviser.rewrite`; see the module."""
-    named = [wrong_clause(request) for request in requests]
+def rewrite(reviser: Reviser, requests: Sequence[RewriteRequest], guard: str) -> list[str | None]:
+    """One rewrite per request, as `Reviser.rewrite`; see the module.
+
+    Args:
+        reviser: Of whole sentences.
+        requests: Flagged sentences.
+        guard: The mode of the guards (`guards.check`).
+    """
+    wrong = [wrong_clauses(request) for request in requests]
     asked = [
-        request if fix is None else _alone(request, fix.span)
-        for request, fix in zip(requests, named, strict=True)
-        if fix is None or fix.kind == CLAUSE
+        [_alone(request, fix) for fix in fixes if fix.kind == CLAUSE] if fixes else [request]
+        for request, fixes in zip(requests, wrong, strict=True)
     ]
-    written = iter(reviser.rewrite(asked) if asked else [])
+    flat = [one for some in asked for one in some]
+    written = iter(zip(flat, reviser.rewrite(flat), strict=True) if flat else ())
     answers: list[str | None] = []
-    for request, fix in zip(requests, named, strict=True):
-        text = next(written) if fix is None or fix.kind == CLAUSE else None
-        answers.append(text if fix is None else _in_sentence(request, fix.span, text))
+    for request, fixes in zip(requests, wrong, strict=True):
+        if not fixes:
+            answers.append(next(written)[1])
+            continue
+        put = {
+            fix.span: _passed(*next(written), guard) if fix.kind == CLAUSE else "" for fix in fixes
+        }
+        answers.append(_mended(request, put))
     return answers
 
 
-def wrong_clause(request: RewriteRequest) -> Fix | None:
-    """The fix that says which clause is wrong; None where the critic names none."""
-    return next((fix for fix in request.fixes if fix.kind in (CLAUSE, DOUBTED_CLAUSE)), None)
-
-
-def _alone(request: RewriteRequest, place: Span) -> RewriteRequest:
+def _alone(request: RewriteRequest, fix: Fix) -> RewriteRequest:
     """The request about a clause alone, after those before it."""
-    text = place.of(request.sentence)
-    before = request.context + request.sentence[: place.start]
-    alone = f"{text[:1].upper()}{text[1:]}."
-    return replace(request, context=before, sentence=alone, fixes=(), failed=(), faults=None)
+    text = fix.span.of(request.sentence)
+    return replace(
+        request,
+        context=request.context + request.sentence[: fix.span.start],
+        sentence=f"{text[:1].upper()}{text[1:]}.",
+        rationale=fix.basis,
+        fixes=(),
+        failed=(),
+        faults=None,
+    )
 
 
-def _in_sentence(request: RewriteRequest, place: Span, text: str | None) -> str | None:
-    """The sentence with the clause rewritten; without it where that failed, or is no rewrite."""
-    mended = with_clause(request.sentence, place, text) if text else request.sentence
-    if mended not in (request.sentence, *request.failed):
-        return mended
-    left = without_clause(request.sentence, place)
-    return None if left in (request.sentence, *request.failed) else left
+def _passed(alone: RewriteRequest, text: str | None, guard: str) -> str:
+    """A clause's rewrite; "" where there is none, or guards refuse it."""
+    return text if text and check(alone, text, mode=guard).why is None else ""
+
+
+def _mended(request: RewriteRequest, put: Mapping[Span, str]) -> str | None:
+    """The sentence with each wrong clause rewritten, or gone; without all of them where that
+    failed before."""
+    tries = (with_clauses(request.sentence, each) for each in (put, dict.fromkeys(put, "")))
+    return next((text for text in tries if text not in (request.sentence, *request.failed)), None)

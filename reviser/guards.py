@@ -10,7 +10,7 @@ from revise_captions.charts.claims.edits import with_fixes
 from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Fix, Why
 from revise_captions.reviser.losses import lost_content
 from revise_captions.reviser.protocol import RewriteRequest
-from revise_captions.text.clauses import without_clause
+from revise_captions.text.clauses import in_place_of
 from revise_captions.text.content_words import (
     content_keys,
     known_keys,
@@ -68,7 +68,8 @@ def check(request: RewriteRequest, rewrite: str, *, mode: str) -> GuardResult:
     that another thing is absent (`other_absence`), words lost of which the rationale does not speak
     (`losses.lost_content`), and, in `strict` mode, content words (by lemma,
     with numbers and negations) that are in neither the sentence nor the rationale, or more often
-    than these account for.
+    than these account for. Where clauses are named as wrong, the others have to stay as they are,
+    and what stands in the places of these is compared with them; any of them may go.
 
     Args:
         request: The sentence, and what the critic said is wrong with it.
@@ -91,15 +92,19 @@ def check(request: RewriteRequest, rewrite: str, *, mode: str) -> GuardResult:
         return GuardResult(Why.LEAKED_MARKUP)
     if _sentences(text) > max(1, _sentences(sentence)):
         return GuardResult(Why.NOT_ONE_SENTENCE)
-    as_named = _as_named(request, text)
+    places = [fix.span for fix in wrong_clauses(request)]
+    if places:
+        changed = in_place_of(sentence, places, text)
+        if changed is None:
+            return GuardResult(Why.LOST_CONTENT)
+        sentence, text = changed
+    as_named = None if places else _as_named(request, text)
     if as_named and _plain(with_fixes(sentence, _named(request))) == _plain(text):
         return GuardResult(None)
     if other_absence(text, sentence, rationale):
         return GuardResult(Why.OTHER_ABSENCE)
-    if _without_wrong_clause(request, text):
-        return GuardResult(None)
     absent = [word for fault in request.read_faults for word in fault.denied]
-    if lost_content(text, sentence, rationale, absent):
+    if not places and lost_content(text, sentence, rationale, absent):
         return GuardResult(Why.LOST_CONTENT)
     why, found = Why.NEW_CONTENT, new_content(text, sentence, rationale)
     if not found:
@@ -111,10 +116,9 @@ def check(request: RewriteRequest, rewrite: str, *, mode: str) -> GuardResult:
     return GuardResult(why) if mode == "strict" else GuardResult(None, f"{why}: {', '.join(found)}")
 
 
-def _without_wrong_clause(request: RewriteRequest, text: str) -> bool:
-    """Whether a rewrite is the sentence without the clause that is named as wrong."""
-    places = [fix.span for fix in request.fixes if fix.kind in (CLAUSE, DOUBTED_CLAUSE)]
-    return any(without_clause(request.sentence, place) == text for place in places)
+def wrong_clauses(request: RewriteRequest) -> list[Fix]:
+    """The fixes that say which clauses are wrong; none where the critic names no clause."""
+    return [fix for fix in request.fixes if fix.kind in (CLAUSE, DOUBTED_CLAUSE)]
 
 
 def _as_named(request: RewriteRequest, text: str) -> bool | None:

@@ -287,7 +287,7 @@ def revise(drafts: Sequence[Draft], reviser: Reviser, guard: str) -> list[Draft]
     flat = [request for requests in asked for request in requests.values()]
     foreign = reviser.foreign(flat) if isinstance(reviser, KnowsWords) else [False] * len(flat)
     known = [request for request, unknown in zip(flat, foreign, strict=True) if not unknown]
-    written = iter(by_clause.rewrite(reviser, known))
+    written = iter(by_clause.rewrite(reviser, known, guard))
     rewrites = iter([Why.OUTSIDE_WORDS if unknown else next(written) for unknown in foreign])
     ruling = reviser if isinstance(reviser, WritesByRule) else None
     result = []

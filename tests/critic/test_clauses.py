@@ -13,14 +13,16 @@ from revise_captions.critic.load import load_critic, resolve_critic
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.engines.protocol import AnswerScores, Completion
 from revise_captions.errors import UserError
+from revise_captions.pipelines.draft import compose, new_draft
 from revise_captions.pipelines.job.models import _engine_of
+from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
 from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Fix, Rationale, Span, Verdict, Why
 from revise_captions.reviser.chat import ChatReviser
 from revise_captions.reviser.clauses import rewrite
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.reviser.scripted import DropReviser, ScriptedReviser
-from revise_captions.text.clauses import clauses, with_clause, without_clause
+from revise_captions.text.clauses import clauses, with_clauses
 
 
 @pytest.mark.parametrize(
@@ -61,22 +63,25 @@ def test_clauses_have_verbs_of_their_own(sentence, expected):
     ],
 )
 def test_without_one_clause_the_others_are_a_sentence(sentence, gone, left):
-    assert without_clause(sentence, clauses(sentence)[gone].span) == left
+    assert with_clauses(sentence, {clauses(sentence)[gone].span: ""}) == left
 
 
-def test_a_place_that_is_no_clause_takes_nothing_out():
-    assert without_clause("A dog is brown.", Span(0, 3)) == "A dog is brown."
-    joined = "The dog is brown, and it is asleep."
-    assert without_clause(joined, Span(0, 3)) == joined
+@pytest.mark.parametrize("put", ["", "It rains."])
+def test_a_place_that_is_no_clause_changes_nothing(put):
+    for sentence in ("A dog is brown.", "The dog is brown, and it is asleep."):
+        assert with_clauses(sentence, {Span(0, 3): put}) == sentence
 
 
 def test_a_rewritten_clause_goes_into_its_place():
     sentence = "The dog is brown, and the cat is red."
     first, second = clauses(sentence)
-    assert with_clause(sentence, second.span, "The cat is white.") == (
+    assert with_clauses(sentence, {second.span: "The cat is white."}) == (
         "The dog is brown, and the cat is white."
     )
-    assert with_clause(sentence, first.span, "It rains.") == "It rains, and the cat is red."
+    put = {first.span: "It rains."}
+    assert with_clauses(sentence, put) == "It rains, and the cat is red."
+    assert with_clauses(sentence, put | {second.span: ""}) == "It rains."
+    assert with_clauses(sentence, {first.span: "", second.span: ""}) == ""
 
 
 WRONG = "the cat is red"
@@ -151,12 +156,12 @@ def test_a_clause_in_doubt_is_named_as_such(p, kind):
     assert [fix.kind for fix in told.fixes] == [kind]
 
 
-FIXES = (Fix(PLACE, "", CLAUSE, certain=False),)
+FIXES = (Fix(PLACE, "", CLAUSE, certain=False, basis="The cat is white."),)
 MENDED = "The dog is brown, and the cat is white."
 
 
 def _written(request, answer):
-    (text,) = rewrite(ScriptedReviser({"The cat is red.": answer}), [request])
+    (text,) = rewrite(ScriptedReviser({"The cat is red.": answer}), [request], "strict")
     return text
 
 
@@ -168,7 +173,7 @@ def test_only_the_wrong_clause_is_rewritten_and_goes_where_that_fails():
     assert _written(again, "The cat is white.") == "The dog is brown."
     spent = replace(request, failed=(MENDED, "The dog is brown."))
     assert _written(spent, None) is None
-    assert rewrite(DropReviser(), [request]) == ["The dog is brown."]
+    assert rewrite(DropReviser(), [request], "strict") == ["The dog is brown."]
 
 
 def test_a_reviser_is_asked_about_the_clause_after_what_precedes_it():
@@ -178,7 +183,8 @@ def test_a_reviser_is_asked_about_the_clause_after_what_precedes_it():
         seen.append((request.context, request.sentence, request.fixes))
         return None
 
-    rewrite(ScriptedReviser(script), [RewriteRequest("It is day. ", JOINED, "", fixes=FIXES)])
+    request = RewriteRequest("It is day. ", JOINED, "", fixes=FIXES)
+    rewrite(ScriptedReviser(script), [request], "strict")
     assert seen == [("It is day. The dog is brown, and ", "The cat is red.", ())]
 
 
@@ -188,10 +194,121 @@ def test_a_clause_in_doubt_goes_without_a_rewrite():
     )
     sure, whole = replace(doubted, fixes=FIXES), replace(doubted, fixes=())
     reviser = ScriptedReviser({"The cat is red.": "The cat is white.", JOINED: "It rains."})
-    assert rewrite(reviser, [doubted, sure, whole, doubted]) == [
+    assert rewrite(reviser, [doubted, sure, whole, doubted], "strict") == [
         "The dog is brown.", MENDED, "It rains.", "The dog is brown."
     ]  # fmt: skip
     assert check(doubted, "The dog is brown.", mode="strict").why is None
+
+
+FIVE = "The dog is brown, the cat is red, a bird flies, the sun is green, and the car is big."
+#: P(factual) of what is wrong in `FIVE`; everything else is true.
+DOUBTS = {"The cat is red.": 0.01, "The sun is green.": 0.2, "The cat is green.": 0.005}
+_BIRD = "a bird flies, "
+
+
+def _doubting(doubts):
+    """A critic that overlooks what is wrong in whole sentences, by what it makes of clauses."""
+
+    def judge(requests):
+        return [[Verdict(doubts.get(text, 0.9)) for _, text in request.asked]
+                for request in requests]  # fmt: skip
+
+    return ClauseCritic(Overlooks(judge))
+
+
+def _told(text, doubts):
+    (told,) = _doubting(doubts).explain([ExplainRequest(IMAGE, text, (Span(0, len(text)),), 0)])
+    return told
+
+
+def test_every_wrong_clause_is_named_with_what_is_wrong_in_it():
+    told = _told(FIVE, DOUBTS)
+    assert told.text == "The cat is red. The sun is green."
+    assert [(fix.span.of(FIVE), fix.kind, fix.basis) for fix in told.fixes] == [
+        ("the cat is red", CLAUSE, "The cat is red."),
+        ("the sun is green", DOUBTED_CLAUSE, "The sun is green."),
+    ]
+
+
+def test_the_least_factual_clause_is_named_where_only_the_whole_sentence_is_wrong():
+    (fix,) = _told(FIVE, {"A bird flies.": 0.4}).fixes
+    assert (fix.span.of(FIVE), fix.kind) == ("a bird flies", DOUBTED_CLAUSE)
+
+
+class Says(Overlooks):
+    """Explains everything alike."""
+
+    def explain(self, requests):
+        return [Rationale("The cat is white. The sun is yellow or blue.") for _ in requests]
+
+
+def _revised(text, doubts, reviser):
+    """What becomes of a caption of one sentence, and P(factual) of what stands there."""
+    critic = ClauseCritic(Says(_doubting(doubts).critic.judge))
+    models = LoadedModels(critic, reviser, "")
+    (draft,) = run_stages([new_draft(IMAGE, text, (Span(0, len(text)),))], models,
+                          RevisionSettings())  # fmt: skip
+    return compose(draft.caption, draft.sentences)[0], draft.sentences[0].now.p_factual
+
+
+WHITE = {"The cat is red.": "The cat is white."}
+BOTH = {**DOUBTS, "The sun is green.": 0.002}
+
+
+@pytest.mark.parametrize(
+    ("doubts", "script", "expected"),
+    [
+        (DOUBTS, WHITE, f"The dog is brown, the cat is white, {_BIRD}and the car is big."),
+        (
+            BOTH,
+            WHITE | {"The sun is green.": "The sun is yellow."},
+            f"The dog is brown, the cat is white, {_BIRD}the sun is yellow, and the car is big.",
+        ),
+        (BOTH, WHITE, f"The dog is brown, the cat is white, {_BIRD}and the car is big."),
+        # the critic takes one of the rewrites for wrong: both clauses go
+        (
+            {**BOTH, "The sun is blue.": 0.1},
+            WHITE | {"The sun is green.": "The sun is blue."},
+            f"The dog is brown, {_BIRD}and the car is big.",
+        ),
+        # a rewrite that speaks of what nobody named: the guards have that clause go
+        (
+            BOTH,
+            WHITE | {"The sun is green.": "The sun is a purple balloon."},
+            f"The dog is brown, the cat is white, {_BIRD}and the car is big.",
+        ),
+    ],
+)
+def test_two_wrong_clauses_of_a_sentence_are_mended_and_nothing_else(doubts, script, expected):
+    assert _revised(FIVE, doubts, ScriptedReviser(script, strict=True)) == (expected, 0.9)
+
+
+def test_the_sentence_goes_only_with_all_its_clauses():
+    drop = DropReviser()
+    assert _revised(FIVE, BOTH, drop)[0] == f"The dog is brown, {_BIRD}and the car is big."
+    assert _revised("The cat is red, and the sun is green.", BOTH, drop)[0] == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"The dog is brown, the cat is white, {_BIRD}and the car is big.", None),
+        ("The dog is brown, a bird flies, the sun is yellow, and the car is big.", None),
+        ("The dog is brown, a bird flies, and the car is big.", None),
+        # another clause is changed, gone, or new
+        ("The dog is white, a bird flies, and the car is big.", Why.LOST_CONTENT),
+        ("The dog is brown, the cat is white, and the car is big.", Why.LOST_CONTENT),
+        ("The dog is brown, a bird flies, the car is big, and it rains.", Why.LOST_CONTENT),
+        ("A bird flies, the dog is brown, and the car is big.", Why.LOST_CONTENT),
+        # what is put in is compared with the clause that stood there, not with its neighbors
+        ("The dog is brown, the cat is big, a bird flies, and the car is big.", Why.NEW_CONTENT),
+        ("The dog is brown, no car, a bird flies, and the car is big.", Why.OTHER_ABSENCE),
+    ],
+)
+def test_the_guards_compare_a_rewrite_with_all_wrong_clauses(text, why):
+    said = "The cat is white. The sun is yellow."
+    request = RewriteRequest("", FIVE, said, fixes=_told(FIVE, DOUBTS).fixes)
+    assert check(request, text, mode="strict").why is why
 
 
 def test_any_critic_of_whole_sentences_is_asked_about_clauses(tmp_path):
@@ -231,4 +348,4 @@ def test_a_model_for_instructions_mends_the_clause_that_it_named_itself():
     (rationale,) = critic.explain([ExplainRequest(IMAGE, JOINED, (Span(0, len(JOINED)),), 0)])
     assert [fix.span for fix in rationale.fixes] == [PLACE]
     request = RewriteRequest("", JOINED, rationale.text, fixes=rationale.fixes)
-    assert rewrite(ChatReviser(engine), [request]) == [MENDED]
+    assert rewrite(ChatReviser(engine), [request], "strict") == [MENDED]

@@ -10,13 +10,15 @@ Known verbs are those of short descriptions; a clause with any other verb is not
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 from revise_captions.records import Span
+from revise_captions.text.content_words import words
 
-#: Version of these rules; part of the signature.
-VERSION = "clauses/2"
+#: Version of these rules and of their use in critic, reviser and guards; part of the signature.
+VERSION = "clauses/3"
 #: Characters; anything longer is not a sentence of a few clauses.
 _LONGEST = 1000
 _VERB = re.compile(
@@ -27,6 +29,7 @@ _VERB = re.compile(
 _JOINT = re.compile(r",\s+(?:(?:and|but|while)\s+)?|\s+(?:and|but|while)\s+")
 _WHOLE = re.compile(r"[\"“”]|\b(?:who|which|that|whose|where|if|not true)\b", re.IGNORECASE)
 _MARKS = " .!?;"
+_JOINTS = frozenset(("and", "but", "while"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +66,64 @@ def clauses(sentence: str) -> tuple[SpokenPart, ...]:
     return tuple(SpokenPart(span, _as_sentence(span.of(body))) for span in found)
 
 
-def without_clause(sentence: str, gone: Span) -> str:
-    """The sentence without one of its clauses; unchanged if `gone` is not one of them."""
+def with_clauses(sentence: str, put: Mapping[Span, str]) -> str:
+    """The sentence with other sentences in the places of its clauses.
+
+    Args:
+        sentence: What the places are of.
+        put: What goes into which place, "" to take the clause out; a place that is no clause of the
+            sentence is passed over.
+
+    Returns:
+        The new sentence; "" where all clauses went. Where some went, the others are joined anew.
+    """
     parts = clauses(sentence)
-    left = [part for part in parts if part.span != gone]
-    if not left or len(left) == len(parts):
+    put = {part.span: put[part.span].rstrip(_MARKS) for part in parts if part.span in put}
+    if all(put.values()):
+        for place in sorted(put, reverse=True):
+            said = put[place] if place.start == 0 else _lowered(put[place])
+            sentence = sentence[: place.start] + said + sentence[place.end :]
         return sentence
-    first, *others = [part.text.rstrip(".") for part in left]
-    rest = [_lowered(text) for text in others]
+    left = [said for part in parts if (said := put.get(part.span, part.text.rstrip(".")))]
+    if not left:
+        return ""
+    *rest, last = [left[0], *map(_lowered, left[1:])]
     mark = sentence[len(sentence.rstrip(_MARKS)) :]
-    if not rest:
-        return first + mark
     comma = "," if len(rest) > 1 else ""
-    return f"{', '.join([first, *rest[:-1]])}{comma} and {rest[-1]}{mark}"
+    return f"{', '.join(rest)}{comma} and {last}{mark}" if rest else last + mark
 
 
-def with_clause(sentence: str, place: Span, text: str) -> str:
-    """The sentence with another sentence in place of one of its clauses."""
-    put = text.rstrip(_MARKS)
-    put = put if place.start == 0 else _lowered(put)
-    return sentence[: place.start] + put + sentence[place.end :]
+def in_place_of(sentence: str, gone: Collection[Span], text: str) -> tuple[str, str] | None:
+    """What the clauses in places of a sentence said, and what a rewrite says instead of them.
+
+    Args:
+        sentence: What the places are of.
+        gone: The places.
+        text: The rewrite.
+
+    Returns:
+        Both, "" where the rewrite says nothing instead; None if it does anything else to the
+        sentence. Only words are compared.
+    """
+    was: list[str] = []
+    now: list[str] = []
+    rest, open_ = words(text), False
+    for part in clauses(sentence):
+        if part.span in gone:
+            was.append(part.text)
+            open_ = True
+            continue
+        own = words(part.text)
+        starts = (k for k in range(len(rest)) if rest[k : k + len(own)] == own)
+        start = next(starts, None)
+        if start is None or not (open_ or _JOINTS.issuperset(rest[:start])):
+            return None
+        now += rest[:start]
+        rest, open_ = rest[start + len(own) :], False
+    if rest and not open_:
+        return None
+    now += rest
+    return " ".join(was), "" if _JOINTS.issuperset(now) else " ".join(now)
 
 
 def _lowered(text: str) -> str:
