@@ -33,6 +33,24 @@ from revise_captions.text.clauses import clauses, with_clauses
             "A cat is here, a dog sits and a car, and it is red!",
             ["A cat is here.", "A dog sits and a car.", "It is red."],
         ),
+        # a subject of several things, behind a comma, at the beginning and at the end
+        (
+            "A car is red, a boy wearing a top and a hat is jumping, and it is day.",
+            ["A car is red.", "A boy wearing a top and a hat is jumping.", "It is day."],
+        ),
+        (
+            "A boy in a top and a hat is here, it is day, and a girl with a cat and a ball sits.",
+            [
+                "A boy in a top and a hat is here.",
+                "It is day.",
+                "A girl with a cat and a ball sits.",
+            ],
+        ),
+        # the end of a list, before another clause
+        (
+            "There is a car, a boy in a hat and it is day.",
+            ["There is a car, a boy in a hat.", "It is day."],
+        ),
         ("The image shows a dog, a cat and a ball.", []),
         ("A boy and a girl are standing.", []),
         ('A sign says "STOP", and it is red.', []),

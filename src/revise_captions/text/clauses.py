@@ -10,7 +10,7 @@ Known verbs are those of short descriptions; a clause with any other verb is not
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -27,6 +27,8 @@ _VERB = re.compile(
     r"rests?|grows?|floats?|hangs?|shines?)\b"
 )
 _JOINT = re.compile(r",\s+(?:(?:and|but|while)\s+)?|\s+(?:and|but|while)\s+")
+_DESCRIBED = re.compile(r"\b(?:wearing|with|in|holding|carrying)\b")
+_PRONOUN = re.compile(r"(?:it|he|she|they|there|this|that)\b")
 _WHOLE = re.compile(r"[\"“”]|\b(?:who|which|that|whose|where|if|not true)\b", re.IGNORECASE)
 _MARKS = " .!?;"
 _JOINTS = frozenset(("and", "but", "while"))
@@ -55,15 +57,30 @@ def clauses(sentence: str) -> tuple[SpokenPart, ...]:
     body = sentence.rstrip(_MARKS)
     cuts = [(0, 0), *(joint.span() for joint in _JOINT.finditer(body)), (len(body), len(body))]
     found: list[Span] = []
-    for (_, start), (end, _) in pairwise(cuts):
-        alone = bool(_VERB.search(body, start, end))
-        if found and not (alone and _VERB.search(found[-1].of(body))):
+    for k, ((_, start), (end, _)) in enumerate(pairwise(cuts)):
+        begins = _VERB.search(body, start, end) or _goes_on(body, cuts[k : k + 3])
+        if found and not (begins and _VERB.search(found[-1].of(body))):
             found[-1] = Span(found[-1].start, end)
         else:
             found.append(Span(start, end))
     if len(found) < 2 or not all(_VERB.search(span.of(body)) for span in found):
         return ()
     return tuple(SpokenPart(span, _as_sentence(span.of(body))) for span in found)
+
+
+def _goes_on(body: str, joints: Sequence[tuple[int, int]]) -> bool:
+    """Whether what stands between two joints is the beginning of a subject, whose end and verb
+    stand behind the second: ", a boy wearing a shirt and a hat is jumping"."""
+    if len(joints) < 3:
+        return False
+    (start, first), (second, then), (end, _) = joints
+    return (
+        "," in body[start:first]
+        and body[second:then].strip() == "and"
+        and bool(_DESCRIBED.search(body, first, second))
+        and not _PRONOUN.match(body, then)
+        and bool(_VERB.search(body, then, end))
+    )
 
 
 def with_clauses(sentence: str, put: Mapping[Span, str]) -> str:
