@@ -62,9 +62,10 @@ def check_base(adapter: Path, digest: str, base: Path) -> None:
     trained = card.training.get("base_digest", digest)
     if trained != digest:
         raise UserError(
-            f"the adapter in {adapter} was trained on other weights than {base} holds "
+            f"the adapter in {adapter} was trained on weights other than those in {base} "
             f"({trained}, found {digest})",
-            hint="name the model that it was trained on with --critic, the adapter with --adapter",
+            hint="name the model that it was trained on with --critic, and the adapter with "
+            "--adapter",
         )
 
 

@@ -78,7 +78,7 @@ def load_paligemma(argument: str, options: CriticOptions) -> Critic:
         # also reports an unknown engine, and a server without an address
         resolve_model(argument, placement, option="--critic")
         raise UserError(
-            f"the engine {placement.engine} cannot compute the critic {argument}",
+            f"the engine {placement.engine} cannot run the critic {argument}",
             hint="use transformers or vllm: it needs a PaliGemma's own attention",
         )
     from revise_captions.critic.paligemma.load import load_paligemma as load
@@ -93,7 +93,7 @@ def load_chat(argument: str, options: CriticOptions) -> Critic:
     from revise_captions.engines.transformers.engine import TransformersEngine
 
     if options.attention_mode is not None:
-        raise UserError("only PaliGemma 2 critics have an attention mode to choose")
+        raise UserError("only PaliGemma 2 critics have a choice of attention mode")
     spec = resolve_model(argument, options.placement, option="--critic")
     engine = spec.placement.engine
     if options.compiled:
@@ -126,10 +126,10 @@ def load_chat(argument: str, options: CriticOptions) -> Critic:
 def _no_compiling(name: str) -> UserError:
     return UserError(
         f"--compile is for PaliGemma 2 critics in this process, and {name} is not one",
-        hint="leave it out: vLLM and servers do their own compiling",
+        hint="leave it out: vLLM and servers compile models themselves",
     )
 
 
 def _without_argument(name: str, argument: str) -> None:
     if argument:
-        raise UserError(f"the critic {name} takes no argument, and was given {argument!r}")
+        raise UserError(f"the critic {name} takes no argument, but was given {argument!r}")

@@ -94,7 +94,7 @@ def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
             raise UserError(f"{path} is not a critic's card: {found}")
     if card.prompt != prompt:
         raise UserError(
-            f"{folder} was trained with prompt {card.prompt}, this version sends {prompt}",
+            f"{folder} was trained with prompt {card.prompt}, but this version sends {prompt}",
             hint="train it again, or use the version of revise-captions that wrote it",
         )
     return card

@@ -53,8 +53,8 @@ def check_hub_names(folder: Path) -> None:
             header = _header(file)
         if old := next((name for name in header if hub_name(name) != name), None):
             raise UserError(
-                f"vLLM does not load {path}: it names the tower's weights as an older version of "
-                f"revise-captions did ({old}, expected {hub_name(old)})",
+                f"vLLM does not load {path}: its names of the tower's weights are from an older "
+                f"version of revise-captions ({old}, expected {hub_name(old)})",
                 hint=f"python -m revise_captions.critic.hub_names {folder}",
             )
 

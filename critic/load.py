@@ -181,8 +181,8 @@ def _calibrated(
         return CalibratedCritic(critic, profile, threshold)
     if critic.settings.get(CALIBRATION) == UNCALIBRATED:
         logger.warning(
-            "the critic %s was never calibrated: its threshold is %g, and nobody measured how often"
-            " it errs (captions calibrate does, --critic-profile applies it)",
+            "the critic %s was never calibrated: its threshold is %g, and its error rates were "
+            "never measured (captions calibrate does, --critic-profile applies the result)",
             *(name, critic.threshold),
         )
     return critic

@@ -73,7 +73,7 @@ def critic_folders(name: str, adapter: str | None = None) -> tuple[Path, Path, P
     if base is not None:
         if adapter is not None:
             raise UserError(
-                f"--critic {name} is an adapter already",
+                f"--critic {name} is already an adapter",
                 hint="leave --adapter out, or name the base model with --critic",
             )
         return folder, find_checkpoint(base, "critic"), folder
@@ -95,11 +95,11 @@ def chosen_threshold(
     if threshold is not None and precision is not None:
         raise UserError(
             "both a threshold and a target precision are given",
-            hint="give one of them: the target precision determines a threshold",
+            hint="give only one of them: the target precision determines a threshold",
         )
     if threshold is not None:
         if not 0 <= threshold <= 1:
-            raise UserError(f"threshold {threshold:g} is not a probability, expected 0…1")
+            raise UserError(f"threshold {threshold:g} is not a probability; expected 0…1")
         return threshold
     if precision is None:
         return card.threshold
@@ -107,8 +107,8 @@ def chosen_threshold(
     if not curve:
         raise UserError(
             "this critic's checkpoint stores no precision–recall curve",
-            hint="make a profile of it (captions calibrate) and give --critic-profile, or give a "
-            "--threshold instead of a --target-precision",
+            hint="make a profile of it (captions calibrate) and give --critic-profile, or use "
+            "--threshold instead of --target-precision",
         )
     return threshold_for(curve, precision)
 

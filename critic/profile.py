@@ -185,8 +185,8 @@ class CriticProfile:
             mine, given = self.critic.get(key), settings.get(key)
             if not _same(mine, given):
                 raise UserError(
-                    f"the profile {self.name} is of a critic with {key} {mine or 'none'}, this one "
-                    f"has {given or 'none'}",
+                    f"the profile {self.name} is of a critic with {key} {mine or 'none'}, but "
+                    f"this one has {given or 'none'}",
                     hint="make a profile of this critic (captions calibrate), or leave out "
                     "--critic-profile",
                 )

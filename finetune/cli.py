@@ -67,8 +67,8 @@ class FinetuneOptions:
 def finetune_critic(options: FinetuneOptions, settings: TrainingSettings) -> None:
     """Train a critic of your own.
 
-    DATA is a folder with train.jsonl, validation.jsonl and images, which hold labeled and explained
-    sentences. A row:
+    DATA is a folder with train.jsonl, validation.jsonl and images. The rows hold labeled and
+    explained sentences:
 
     \b
     {"id": "1", "image": "images/1.png", "caption": "A cat. It sleeps.",
@@ -77,10 +77,9 @@ def finetune_critic(options: FinetuneOptions, settings: TrainingSettings) -> Non
                     "rationale": "The cat is awake."}],
      "description": "A grey cat sits on a wall."}
 
-    Or DATA is a file, in any layout that captions are read from, which is split by image: such
-    rows; the output of revise-captions; decisions of captions explore; pairs with `chosen` and
-    `rejected`; or captions, or their sentences, with labels, in CSV for example. Fields are found
-    by name.
+    Or DATA is a file in any layout that captions are read from, and is split by image. It can hold
+    such rows, the output of revise-captions, decisions of captions explore, pairs with `chosen` and
+    `rejected`, or labeled captions or sentences, for example in CSV. Fields are found by name.
 
     BASE is a PaliGemma 2, an instruct model, or a critic trained earlier. On several GPUs:
     torchrun --nproc-per-node 8 -m revise_captions finetune DATA …

@@ -125,7 +125,9 @@ class BatchReviser:
             self._job = _job((), options, critic, reviser)
         _check(self._job, window)
         if self._job.run.stage == "revise":
-            raise UserError("stage revise has no use here: it goes on with a file's critiques")
+            raise UserError(
+                "stage revise does not work here: it continues from the critiques in a file"
+            )
         self._names, self._window = (critic, reviser), window
         self._ready: tuple[Fields, LoadedModels, RevisionSettings] | None = None
 

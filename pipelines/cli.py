@@ -44,8 +44,8 @@ def revise_captions(job: JobOptions) -> int:
     .parquet; a WebDataset .tar; a folder of images with captions beside them or in metadata.jsonl
     or .csv; `-` (standard input or output). IN may also be a Hugging Face dataset's folder or id
     (`owner/name`, `owner/name:split`). Each row keeps its fields and gains `revised_caption` and
-    `revision`. Rows that cannot be processed go to NAME.quarantine.jsonl, if OUT is NAME.jsonl,
-    with the reason.
+    `revision`. Rows that cannot be processed go, with the reason, to NAME.quarantine.jsonl if OUT
+    is NAME.jsonl.
     """
     from revise_captions.pipelines.job.run import run
     from revise_captions.pipelines.job.verdict import exit_status

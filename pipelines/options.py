@@ -103,11 +103,11 @@ class RunOptions:
     write: Write = option(
         "both",
         "Where the corrected caption goes: beside the caption, as `revised_caption` (`both`), or "
-        "into its place (`caption`); the original then stands in `caption_original`.",
+        "in its place (`caption`), with the original in `caption_original`.",
     )
     evidence: Evidence = option(
         "row",
-        "Where `revision`, what was found, goes: into the `row`, as a `sidecar` into "
+        "Where the findings (`revision`) go: into the `row`, into a `sidecar`, "
         "OUT.evidence.jsonl, which other commands read with OUT, or nowhere (`none`).",
     )
     guard: Guard | None = option(
@@ -168,7 +168,9 @@ class JobOptions:
         models, run = self.models, self.run
         models.server.check()
         if models.threshold is not None and models.target_precision is not None:
-            raise UserError("--threshold and --target-precision contradict", hint="give one")
+            raise UserError(
+                "--threshold and --target-precision cannot be combined", hint="give one"
+            )
         if run.stage == "revise" and models.target_precision is not None:
             raise UserError(
                 "--stage revise uses the threshold that the sentences were flagged with",
@@ -176,7 +178,7 @@ class JobOptions:
             )
         if run.stage == "revise" and (models.adapter is not None or models.compile):
             useless = "--compile" if models.compile else "--adapter"
-            raise UserError(f"--stage revise loads no critic, so {useless} has no use")
+            raise UserError(f"--stage revise loads no critic, so {useless} has no effect")
         if run.evidence == "none" and (run.stage == "critique" or self.inputs.shard != "0/1"):
             found = "--evidence none leaves nothing for `captions merge` and for the next stage"
             raise UserError(found, hint="keep the evidence beside OUT: --evidence sidecar")
@@ -205,8 +207,9 @@ def _check_verification(options: VerifyOptions, stage: Stage) -> None:
     checks = checks_of(options.verify)
     if "critic" in checks and stage == "revise":
         raise UserError(
-            "--verify critic needs the critic, and --stage revise loads none",
-            hint="verify the last --stage critique, or its output with captions verify",
+            "--verify critic needs the critic, but --stage revise loads none",
+            hint="use --verify with the last --stage critique, or run captions verify on its "
+            "output",
         )
     if "posh" in checks and options.reference_field is None:
         raise UserError(
@@ -215,7 +218,7 @@ def _check_verification(options: VerifyOptions, stage: Stage) -> None:
         )
     if "posh" not in checks and options.reference_field is not None:
         raise UserError(
-            "--reference-field is for POSH, which is not asked for", hint="add --verify posh"
+            "--reference-field is for POSH, which was not requested", hint="add --verify posh"
         )
 
 

@@ -91,10 +91,10 @@ def _edit(folder: Path, name: str, placement: Placement) -> BundledReviser:
 
 def _shipped(name: str, folder: Path, argument: str) -> Path:
     if argument:
-        raise UserError(f"the reviser {name} takes no argument, and was given {argument!r}")
+        raise UserError(f"the reviser {name} takes no argument, but was given {argument!r}")
     if not (folder / "reviser.json").is_file():
         raise UserError(
             f"the reviser {name} is missing from {folder}",
-            hint="install the package again, or use --reviser drop",
+            hint="reinstall the package, or use --reviser drop",
         )
     return folder

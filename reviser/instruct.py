@@ -82,7 +82,7 @@ def chat_of(tokenizer: PreTrainedTokenizerBase, name: str) -> Chat:
     except TemplateError:
         text = _rendered(tokenizer, [merged])
     if text.count(PLACEHOLDER) != 1:
-        raise UserError(f"the chat template of {name} does not pass the user's message on")
+        raise UserError(f"the chat template of {name} drops the user's message")
     before, after = text.split(PLACEHOLDER)
     tokens = [t for t in tokenizer.get_added_vocab() if len(t) > 1 and not t.isspace()]
     return Chat(

@@ -191,7 +191,7 @@ class ChartCritic:
         ]
         if captions and not self._told:
             self._told = True
-            logger.warning("charts are judged without SmolLM2, and less well: %s", INSTALL)
+            logger.warning("charts are judged without SmolLM2, which is less accurate: %s", INSTALL)
         chances = iter(self._chances(captions))
         return [
             _verdicts(request, {change: next(chances) for change in own})

@@ -16,7 +16,7 @@ def load(argument: str, options: CriticOptions) -> Critic:
     from revise_captions.critic.charts.language import chart_language
 
     if argument:
-        raise UserError(f"the critic charts takes no argument, and was given {argument!r}")
+        raise UserError(f"the critic charts takes no argument, but was given {argument!r}")
     if absent := missing_libraries(*LIBRARIES):
         raise UserError(
             f"the critic charts needs the library {absent[0]}, which is not installed",
@@ -25,7 +25,7 @@ def load(argument: str, options: CriticOptions) -> Critic:
     if options.target_precision is not None:
         raise UserError(
             "the critic charts stores no precision–recall curve",
-            hint="give a --threshold instead of a --target-precision",
+            hint="use --threshold instead of --target-precision",
         )
     return ChartCritic(threshold=options.threshold, language=chart_language())
 

@@ -37,8 +37,8 @@ class MissingChartCritic:
         if not self._told:
             self._told = True
             logger.warning(
-                "an image may be a chart, and what reads charts is not installed:"
-                " pip install 'revise-captions[charts]'"
+                "an image may be a chart, but the libraries that read charts are not installed: "
+                "pip install 'revise-captions[charts]'"
             )
         return Acceptance(True, Unscored.NEEDS_CHARTS)
 

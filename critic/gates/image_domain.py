@@ -131,11 +131,11 @@ def read_gate(folder: Path) -> DomainGate | None:
     try:
         tensors = load_file(path)
     except (OSError, SafetensorError) as error:
-        raise UserError(f"{path} is no gate of a critic: {described(error)}") from None
+        raise UserError(f"{path} is not a critic's gate: {described(error)}") from None
     for name, axes in (*_WEIGHTS.items(), ("limit", 1)):
         found = tensors.get(name)
         if found is None or found.ndim != axes or not found.size or found.dtype != np.float32:
             what = "is missing" if found is None else f"is {found.dtype} of shape {found.shape}"
-            raise UserError(f"{path} is no gate of a critic: `{name}` {what}")
+            raise UserError(f"{path} is not a critic's gate: `{name}` {what}")
     weights = {name: tensors[name] for name in _WEIGHTS}
     return DomainGate(**weights, limit=float(tensors["limit"][0]))

@@ -173,7 +173,7 @@ def read_words(path: Path) -> frozenset[str]:
         return frozenset(path.read_text(encoding="utf-8").split())
     except UnicodeDecodeError as error:
         found = f"{path} is no list of words in UTF-8: byte {error.start}: {error.reason}"
-        raise UserError(found, hint="save it in UTF-8, one word a line") from None
+        raise UserError(found, hint="save it in UTF-8, one word per line") from None
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
 

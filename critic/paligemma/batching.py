@@ -65,7 +65,7 @@ def device_alive() -> Iterator[None]:
     except RuntimeError as error:
         if "CUDA error" in str(error) or out_of_memory(error):
             first = str(error).strip().splitlines()[0]
-            raise EngineDead(f"the device stopped answering: {first}") from error
+            raise EngineDead(f"the device stopped responding: {first}") from error
         raise
 
 

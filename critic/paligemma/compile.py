@@ -76,6 +76,6 @@ def _expect_compiler() -> None:
     except InvalidCxxCompiler:
         raise UserError(
             "there is no C++ compiler to compile the layers with",
-            hint="install g++ (or name one in the environment variable CXX), or go without "
+            hint="install g++ (or set the environment variable CXX to a compiler), or leave out "
             "--compile (captions finetune: add --no-compile)",
         ) from None

@@ -75,7 +75,7 @@ def encode_images(
         values: Any = batch  # `halving` slices a tensor like a sequence
         for attempt in halving(values):
             if not attempt.fits:
-                raise EngineDead("the device has no memory for a single image")
+                raise EngineDead("the device does not have enough memory for a single image")
             with attempt as part:
                 output, known = _tower(model, part, gate)
                 outputs.append(output)

@@ -179,8 +179,8 @@ class VllmCritic:
         trained = [*[tokenizer.image] * self.images, tokenizer.bos, *prompt.ids]
         if list(found.prompt_token_ids) != trained:
             raise UserError(
-                f"vLLM {self.settings['vllm']} builds other prompts for {name} than it was trained "
-                f"on ({len(found.prompt_token_ids)} tokens, expected {len(trained)})",
+                f"vLLM {self.settings['vllm']} builds prompts for {name} that differ from those "
+                f"in training ({len(found.prompt_token_ids)} tokens, expected {len(trained)})",
                 hint="leave --engine out",
             )
 
@@ -313,8 +313,8 @@ def load_vllm_critic(name: str, options: CriticOptions = DEFAULT, **of_vllm: Any
     computed = getattr(vllm.llm.llm_engine.model_config, "is_mm_prefix_lm", None)
     if computed is not (card.attention_mode is AttentionMode.IMAGE_PREFIX):
         raise UserError(
-            f"{folder} needs {card.attention_mode} attention, and this vLLM does not say that it "
-            f"computes {card.attention_mode} attention",
+            f"{folder} needs {card.attention_mode} attention, but this vLLM does not report "
+            f"support for {card.attention_mode} attention",
             hint="pip install -U vllm, or leave --engine out",
         )
     settings = {"critic" if key == "model" else key: v for key, v in vllm.settings.items()}

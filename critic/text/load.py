@@ -15,7 +15,7 @@ def load(argument: str, options: CriticOptions) -> Critic:
     from revise_captions.critic.text.critic import TextCritic
 
     if argument:
-        raise UserError(f"the critic text takes no argument, and was given {argument!r}")
+        raise UserError(f"the critic text takes no argument, but was given {argument!r}")
     if absent := missing_libraries(*LIBRARIES):
         raise UserError(
             f"the critic text needs the library {absent[0]}, which is not installed",
@@ -24,6 +24,6 @@ def load(argument: str, options: CriticOptions) -> Critic:
     if options.target_precision is not None:
         raise UserError(
             "the critic text stores no precision–recall curve",
-            hint="leave --target-precision out: its errors are on docs/measurements/text.md",
+            hint="leave --target-precision out: its error rates are in docs/measurements/text.md",
         )
     return TextCritic(options.threshold)

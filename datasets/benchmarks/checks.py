@@ -91,12 +91,12 @@ def require(benchmark: Benchmark, folder: Path, subset: str) -> Checked:
     if subset not in benchmark.expected:
         known = ", ".join(benchmark.expected) or "none"
         raise UserError(
-            f"{benchmark.name} has no counted subset “{subset}”", hint=f"known are: {known}"
+            f"{benchmark.name} has no counted subset “{subset}”", hint=f"the subsets are: {known}"
         )
     if wrong := checked.differences[subset]:
         said = "; ".join(f"{k}: {found:,}, not {want:,}" for k, (want, found) in wrong.items())
         raise UserError(
             f"{folder} does not hold the {subset} of {benchmark.name}: {said}",
-            hint="is the file cut short, or another version?",
+            hint="is the file truncated, or another version?",
         )
     return checked

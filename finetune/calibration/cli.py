@@ -34,8 +34,8 @@ class CalibrateOptions:
     out: Path | None = option(None, "Write the profile to this file.", type=OUT_FILE)
     into_card: bool = option(
         False,
-        "Instead of --out: store map, threshold and curve in the critic's own critic.json. The map "
-        "is `logistic` at most, and goes on top of one that is there.",
+        "Instead of --out: store map, threshold and curve in the critic's own critic.json. The "
+        "map is at most `logistic`, and is applied after an existing one.",
     )
     benchmark: str | None = option(
         None,
@@ -44,31 +44,30 @@ class CalibrateOptions:
     )
     rewrites: Path | None = option(
         None,
-        "More labeled data, of which only the rewrites count: how many of those that the critic "
-        "accepts are true?  [default: those of DATA]",
+        "More labeled data, used only for its rewrites: how many of those that the critic "
+        "accepts are true.  [default: those of DATA]",
         metavar="DATA",
         type=EXISTING,
     )
     map: Literal["auto", "none", "temperature", "logistic", "isotonic"] = option(
         "auto",
-        "How P(factual) is calibrated: not at all; logit P divided by a temperature; the same "
-        "with a shift; by a rising step function. `auto`: the best in cross-validation over "
-        "images.",
+        "How to calibrate P(factual): not at all; logit P divided by a temperature; the same "
+        "with a shift; a rising step function. `auto`: the best in cross-validation over images.",
     )
     wrong_share: float | None = option(
         None,
-        "Share of wrong sentences in the captions that will be judged, which map, threshold and "
-        "figures are for.  [default: that of DATA]",
+        "Share of wrong sentences in the captions to be judged; map, threshold and figures are "
+        "for this share.  [default: that of DATA]",
         type=_SHARE,
     )
     false_alarms: float | None = option(
         None,
-        "Largest share of true sentences to flag, held with 95 % confidence.  [default: any]",
+        "Largest share of true sentences to flag, guaranteed with 95 % confidence.  [default: any]",
         type=_SHARE,
     )
     held_out: float = option(
         0.5,
-        "Fraction of the images that nothing is fitted on, and that all figures are of.",
+        "Fraction of the images that nothing is fitted on and all figures are measured on.",
         type=click.FloatRange(0.1, 0.9),
     )
     adapter: str | None = shared_option("--adapter")
@@ -88,13 +87,13 @@ class CalibrateOptions:
 def calibrate_critic(options: CalibrateOptions) -> None:
     """Measure a critic's errors; calibrate P(factual).
 
-    Measure how far the verdicts of CRITIC can be trusted, and calibrate its P(factual).
+    Measure how far CRITIC's verdicts can be trusted, and calibrate its P(factual).
 
     CRITIC is any critic: `bundled`, a checkpoint's folder, a hub id, MODEL@http://host:8000/v1.
     DATA holds labeled sentences: what `captions annotate import` or `captions annotate convert`
-    wrote, another folder of training data, or, with --benchmark, a benchmark. Half of the images
-    serve to choose map and threshold; every figure is of the other half. The profile names the
-    critic and its prompt, and `--critic-profile` of other commands takes it for that critic only.
+    wrote, another folder of training data, or, with --benchmark, a benchmark. Map and threshold are
+    chosen on half of the images; every figure is measured on the other half. The profile names the
+    critic and its prompt, and `--critic-profile` of other commands accepts it only for that critic.
     """
     from revise_captions.critic.options import CriticOptions
     from revise_captions.finetune.calibration.run import as_text, calibrate

@@ -104,7 +104,7 @@ def judged(critic: Critic, captions: Sequence[LabeledCaption]) -> JudgedSentence
         reasons = ", ".join(f"{count:,} × {why}" for why, count in left_out.most_common())
         raise UserError(
             f"the critic judged none of the labeled sentences ({reasons or 'there are none'})",
-            hint="choose data that this critic can judge: `captions doctor` tells",
+            hint="choose data that this critic can judge (check with `captions doctor`)",
         )
     same = groups(prints)
     names, p, factual, rewritten, weight = zip(*rows, strict=True)
@@ -183,7 +183,7 @@ def _parts(found: JudgedSentences, share: float) -> tuple[JudgedSentences, Judge
         what = "true" if len(written.p) and written.factual.all() else "wrong"
         raise UserError(
             f"all {len(written.p):,} judged sentences are {what}",
-            hint="to calibrate takes sentences of both kinds",
+            hint="calibration needs sentences of both kinds",
         )
     place = spread(written.image, written.factual)
     out = np.floor((place + 1) * share + 1e-9) > np.floor(place * share + 1e-9)

@@ -68,7 +68,7 @@ def calibrate(
             starts if it can be known by then.
     """
     if (out is None) is not into_card:
-        raise UserError("where to write to?", hint="give --out FILE for a profile, or --into-card")
+        raise UserError("no output is named", hint="give --out FILE for a profile, or --into-card")
     card = _own_card(critic, models.adapter)
     if into_card:
         _check_card(critic, card, method)
@@ -95,11 +95,11 @@ def _check_card(critic: str, card: CriticCard | None, method: str) -> None:
     """Raises `UserError` if a critic has no card to write to, or one that cannot hold the map."""
     if card is None or not registry.is_folder(registry.CRITICS, critic):
         raise UserError(
-            f"{critic} is no folder with a {CARD} to write to", hint="write a profile with --out"
+            f"{critic} is not a folder with a {CARD} to write to", hint="write a profile with --out"
         )
     if method == "isotonic":
         raise UserError(
-            "a card has no place for an isotonic map of P(factual)",
+            "a card cannot hold an isotonic map of P(factual)",
             hint="write a profile with --out, or choose --map logistic",
         )
 

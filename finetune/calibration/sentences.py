@@ -121,7 +121,8 @@ def with_rewrites(data: LabeledData, more: LabeledData) -> LabeledData:
     if not any(caption.sentences for caption in found):
         raise UserError(
             f"no sentence of {more.about['data']} is marked as a rewrite",
-            hint="--rewrites takes what `captions annotate import` wrote of a run with rewrites",
+            hint="--rewrites takes the output of `captions annotate import` for a run with "
+            "rewrites",
         )
     captions = [caption for caption in (*own, *found) if caption.sentences]
     return LabeledData(captions, {**data.about, "rewrites_of": dict(more.about)}, more.reviser)

@@ -60,7 +60,7 @@ def fingerprints(paths: Sequence[Path], names: Sequence[str], workers: int = 2) 
         more = f" (and {len(missing) - 1:,} more)" * (len(missing) > 1)
         raise UserError(
             f"image {missing[0]} does not exist{more}",
-            hint="image paths are looked up below the folder of the JSONL file",
+            hint="image paths are relative to the folder of the JSONL file",
         )
     if len(paths) > 200:
         with ProcessPoolExecutor(workers) as pool:

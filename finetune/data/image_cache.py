@@ -51,7 +51,7 @@ def upright(image: Path | bytes) -> Image:
         return load_image(ref)
     except BadRecord as error:
         where = "" if isinstance(image, bytes) else f"{image}: "
-        raise UserError(f"{where}{error}", hint="replace it, or leave out its rows") from None
+        raise UserError(f"{where}{error}", hint="replace it, or remove its rows") from None
 
 
 def augmented(image_bytes: bytes, size: int, seed: int) -> Pixels:
@@ -102,7 +102,7 @@ def preallocated(
         path.unlink(missing_ok=True)
         raise UserError(
             f"{path.parent} has no room for {size / 2**30:.1f} GiB of resized images: {error}",
-            hint="make room there, or move the data to a larger disk",
+            hint="free some space, or move the data to a larger disk",
         ) from None
     return np.memmap(path, dtype=np.uint8, mode="r+", shape=shape)
 
@@ -122,7 +122,7 @@ def pixel_cache(
             stat = path.stat()
         except FileNotFoundError:
             raise UserError(
-                f"image {path} does not exist", hint=f"images are looked up below {root}"
+                f"image {path} does not exist", hint=f"image paths are relative to {root}"
             ) from None
         key.update(f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
     shape = (len(paths), 1 + variants, size, size, 3)

@@ -64,7 +64,7 @@ _DECIDED = {"reject": "factual", "accept": "nonfactual", "edit": "nonfactual"}
 
 @dataclass(frozen=True, slots=True)
 class RowOptions:
-    """DATA that is a file (its fields are found by name)."""
+    """If DATA is a file (its fields are found by name)."""
 
     validation_share: float = option(
         0.1,
@@ -252,6 +252,6 @@ def _truth(value: object, name: str, inverted: bool, factual: str | None) -> boo
     if told in YES or told in NO:
         return (told in YES) is not inverted
     raise UserError(
-        f'"{on_one_line(name)}" holds “{on_one_line(told)[:60]}”: is that right or wrong?',
+        f'"{on_one_line(name)}" holds “{on_one_line(told)[:60]}”: does that mean right or wrong?',
         hint="say which value means factual: --factual-value VALUE",
     )

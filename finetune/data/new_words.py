@@ -72,11 +72,11 @@ def add_words(
     if len(codec.special(OPEN)) != 1:
         raise UserError(
             "--new-words is for small critics with a tokenizer that captions finetune trained",
-            hint="leave it out: large models know the spelling of words",
+            hint="leave it out: large models can spell any word",
         )
     if settings.lora.method != "full" or "language" not in settings.model.targets:
         raise UserError(
-            "--new-words needs embeddings that learn, and adapters freeze them",
+            "--new-words needs trainable embeddings, and adapters freeze them",
             hint="add --method full, with language in --targets; or leave --new-words out",
         )
     if not words:

@@ -134,7 +134,8 @@ class Examples(Sequence[TrainingExample]):
 
     def _error(self, number: int, detail: str) -> UserError:
         return UserError(
-            f"{self.path}, line {number}: {detail}", hint="see `captions finetune --help` for a row"
+            f"{self.path}, line {number}: {detail}",
+            hint="see `captions finetune --help` for an example row",
         )
 
     def _checked(self, line: bytes, number: int) -> tuple[TrainingExample, int | None]:
@@ -253,7 +254,7 @@ def add_replay(train: Examples, replay: str, share: float) -> None:
         return
     if not 0 < share < 1:
         raise UserError(
-            f"--replay-share {share:g}, expected a number between 0 and 1",
+            f"--replay-share {share:g}: expected a number between 0 and 1",
             hint="0.5 is as many replayed captions as the data has",
         )
     train.add(open_split(Path(replay), "train"))

@@ -137,7 +137,7 @@ def split_file(data: Path, out: Path, options: RowOptions) -> str:
     rows = list(found.rows())
     if not rows:
         why, line = next(iter(found.first.items()), ("it has none", 0))
-        raise UserError(f"{data}: no row can be trained on; line {line}: {why}")
+        raise UserError(f"{data}: no row is usable for training; line {line}: {why}")
     used = {row["image"] for row in rows}
     prints = {name: seen for name, seen in store.prints.items() if name in used}
     sides = splits(groups(prints), options.validation_share)

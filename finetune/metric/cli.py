@@ -50,13 +50,13 @@ class FinetuneMetricOptions:
     epilog=EPILOG,
 )
 def finetune_metric(options: FinetuneMetricOptions) -> None:
-    """Train a metric to pass these checks.
+    """Train a metric to pass the checks of stress-metric.
 
-    Train a metric on people's ratings and on the ten checks together (ContextRef, section 6).
+    Train a metric jointly on people's ratings and the ten checks (ContextRef, section 6).
 
-    NAME is clipscore, contextual-clipscore, blip2, critic or contextual-critic. TRAIN, and the
-    folder of --test, were written by `captions stress-metric --export`. Prints which share of the
-    worse versions scores lower, and the correlation with the ratings, before and after.
+    NAME is clipscore, contextual-clipscore, blip2, critic or contextual-critic. TRAIN and the
+    folder of --test are written by `captions stress-metric --export`. Prints the share of worsened
+    descriptions that score lower and the correlation with the ratings, before and after training.
     """
     from revise_captions.finetune.metric.data import read_pairs
     from revise_captions.finetune.metric.scorers import load_scorer

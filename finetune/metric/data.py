@@ -64,7 +64,7 @@ def read_pairs(folder: Path, axis: str, scale: tuple[float, float] = (1.0, 5.0))
     """
     if not (folder / ROWS).is_file():
         raise UserError(
-            f"{folder} holds no {ROWS}", hint="write it: captions stress-metric DIR --export …"
+            f"{folder} holds no {ROWS}", hint="create it with captions stress-metric DIR --export …"
         )
     entries = list(rows(folder / ROWS))
     left_out: Counter[str] = Counter()

@@ -21,12 +21,14 @@ class JointSettings:
     """
 
     epochs: float = option(0.5, "Passes over the pairs.", type=click.FloatRange(0, min_open=True))
-    learning_rate: float = option(2e-6, "Adam's.", type=click.FloatRange(0, min_open=True))
-    batch_size: int = shared_option("--batch-size", default=64, help="Pairs for a step.")
+    learning_rate: float = option(
+        2e-6, "Learning rate of Adam.", type=click.FloatRange(0, min_open=True)
+    )
+    batch_size: int = shared_option("--batch-size", default=64, help="Pairs per training step.")
     micro_batch: int = 16
     rating_weight: float = option(
         0.2,
-        "Weight of the ratings beside the checks; 0 trains on the checks alone.",
+        "Weight of the ratings relative to the checks; 0 trains on the checks alone.",
         type=click.FloatRange(0),
     )
     seed: int = shared_option("--seed")

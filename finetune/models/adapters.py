@@ -33,7 +33,8 @@ def parts(settings: TrainingSettings) -> tuple[str, ...]:
     found = tuple(part.strip() for part in settings.model.targets.split(",") if part.strip())
     if unknown := sorted(set(found) - set(PARTS)):
         raise UserError(
-            f"--targets has no part {', '.join(unknown)}", hint=f"expected {', '.join(PARTS)}"
+            f"--targets: unknown part {', '.join(unknown)}",
+            hint=f"expected {', '.join(PARTS)}",
         )
     if not found:
         raise UserError("--targets is empty", hint=f"name some of {', '.join(PARTS)}")
@@ -104,7 +105,7 @@ def quantization_config(settings: TrainingSettings, device: str) -> Any | None:
     except Exception as error:  # bitsandbytes raises any exception of its backend
         raise UserError(
             f"bitsandbytes cannot quantize on {device}: {str(error).splitlines()[0]}",
-            hint="take --method lora",
+            hint="use --method lora",
         ) from None
     return BitsAndBytesConfig(
         load_in_4bit=True,

@@ -55,7 +55,7 @@ def base_folder(base: str) -> Path | None:
     folder = find_checkpoint(base, "base", NAMED)
     if (folder / "adapter_config.json").exists() and not (folder / "config.json").exists():
         raise UserError(
-            f"--base {base} holds an adapter and no model",
+            f"--base {base} holds an adapter, not a model",
             hint="name a folder that was written with --merge, or the adapter's own base",
         )
     return folder
@@ -95,7 +95,7 @@ def load_base(base: str, train: Examples, settings: TrainingSettings, device: st
     torch.manual_seed(settings.seed)
     if base == "new":
         if settings.lora.method != "full":
-            raise UserError("a new model has nothing to adapt", hint="leave --method out")
+            raise UserError("LoRA has nothing to adapt in a new model", hint="leave --method out")
         codec = PromptTokenizer(train_tokenizer(texts(train), settings.model.vocab_size))
         model = new_model(codec)
         if settings.tower.source:
@@ -114,7 +114,8 @@ def load_base(base: str, train: Examples, settings: TrainingSettings, device: st
             and not settings.model.change_attention_mode
         ):
             raise UserError(
-                f"{base} was trained {trained}, this run is set to {settings.model.attention_mode}",
+                f"{base} was trained with {trained} attention, but this run is set to "
+                f"{settings.model.attention_mode}",
                 hint=f"add --attention-mode {trained}, or --change-attention-mode to teach it "
                 f"{settings.model.attention_mode}",
             )
@@ -145,7 +146,7 @@ def _instruct(base: str, folder: Path, settings: TrainingSettings, device: str) 
     )
     if dense or settings.model.new_words or settings.compute.compile:
         raise UserError(
-            f"{base} is an instruct model, which takes no dense labels, no new words and no "
+            f"{base} is an instruct model, which supports no dense labels, no new words and no "
             "compilation",
             hint="add --preset lora or --preset paper, which are made for such models",
         )

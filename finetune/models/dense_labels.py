@@ -59,7 +59,7 @@ def dense_labels(root: Path, split: str, images: int, grid: int) -> Dense | None
     try:
         labels = np.load(file, mmap_mode="r")
     except (OSError, ValueError) as error:
-        raise UserError(f"{file} is no array of labels: {described(error)}") from None
+        raise UserError(f"{file} is not an array of labels: {described(error)}") from None
     expected = (images, grid, grid, len(held))
     if labels.shape != expected or labels.dtype != np.uint8:
         raise UserError(

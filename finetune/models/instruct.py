@@ -61,7 +61,7 @@ class ChatLearner:
         if len(ids) != 1:
             raise UserError(
                 f"the tokenizer of {self.encoder.name} spells {word!r} in {len(ids)} tokens",
-                hint="name another base model: its answers cannot be scored",
+                hint="choose another base model: the answers of this one cannot be scored",
             )
         return ids
 

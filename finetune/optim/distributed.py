@@ -94,12 +94,12 @@ def start() -> Parallel:
         state = PartialState(cpu=not torch.cuda.is_available(), timeout=PATIENCE)
     except ImportError:
         raise UserError(
-            "several processes need the package accelerate",
+            "training with several processes needs the package accelerate",
             hint="pip install 'revise-captions[train]'",
         ) from None
     except (RuntimeError, ValueError) as error:
         raise UserError(
-            f"{world} processes are announced, but they do not find each other: {error}",
+            f"{world} processes were announced, but could not connect to each other: {error}",
             hint="start them with: torchrun --nproc-per-node N -m revise_captions finetune …",
         ) from None
     return Parallel(state.process_index, state.num_processes, str(state.device))

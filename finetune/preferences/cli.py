@@ -24,6 +24,6 @@ Examples:
 def train_preferences() -> None:
     """Train a captioner on preferences.
 
-    That is done through TRL (extra `rl`). On several GPUs:
-    accelerate launch -m revise_captions train-preferences dpo PAIRS …
+    Uses TRL (extra `rl`). On several GPUs: accelerate launch -m revise_captions train-preferences
+    dpo PAIRS …
     """

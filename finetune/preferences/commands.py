@@ -40,7 +40,7 @@ class PolicyOptions:
     out: Path = option(REQUIRED, "Folder to write.", type=OUT_FOLDER)
     prompts: tuple[str, ...] = option(
         (),
-        "What the captioner is asked; several are used in turn.  [default: the rows' own]",
+        "Prompt for the captioner; several are used in turn.  [default: the rows' own]",
         name="prompt",
     )
     image_root: Path | None = shared_option("--image-root")
@@ -88,8 +88,7 @@ class RewardOptions:
 def reward(options: PolicyOptions, pairs: PairOptions, settings: RewardModelSettings) -> None:
     """Train a reward model on the pairs in DATA, the output of `captions preferences`.
 
-    Its accuracy on pairs of held-out images is printed at the end, and written to
-    OUT/held_out.json.
+    Prints its accuracy on pairs of held-out images at the end, and writes it to OUT/held_out.json.
     """
     from revise_captions.finetune.preferences.run import run_reward_model
 

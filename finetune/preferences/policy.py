@@ -65,8 +65,9 @@ def load_policy(name: str, settings: PreferenceSettings, *, trusted: bool = Fals
     folder = find_model(name, "--policy")
     if (folder / REWARD_HEAD).is_file():
         raise UserError(
-            f"--policy {name} is a reward model, which writes no captions",
-            hint="name the captioner that it was trained from; the reward model goes to --reward",
+            f"--policy {name} is a reward model, which cannot write captions",
+            hint="name the captioner that it was trained from, and pass the reward model with "
+            "--reward",
         )
     processor = load_processor(folder, name, trusted=trusted)
     place = device_of(settings)
@@ -133,7 +134,9 @@ def load_processor(folder: Path, name: str, *, trusted: bool = False) -> Any:
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise explained(name, error, "AutoModelForImageTextToText") from error
     if not getattr(processor, "image_processor", None):
-        raise UserError(f"--policy {name} sees no images", hint="name a vision–language model")
+        raise UserError(
+            f"--policy {name} does not take images", hint="name a vision–language model"
+        )
     if not processor.chat_template:
         raise UserError(
             f"--policy {name} has no chat template, so it is not an instruct model",

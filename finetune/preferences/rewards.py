@@ -101,7 +101,9 @@ def parsed(texts: Sequence[str]) -> list[tuple[str, float]]:
         try:
             found.append((name, float(weight)))
         except ValueError:
-            raise UserError(f"--reward {text}: {weight!r} is no weight", hint="c_r=0.5") from None
+            raise UserError(
+                f"--reward {text}: {weight!r} is not a weight", hint="c_r=0.5"
+            ) from None
     names = [name for name, _ in found]
     if len(set(names)) < len(names):
         raise UserError(f"--reward names one reward twice: {', '.join(names)}")

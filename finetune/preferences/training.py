@@ -223,7 +223,7 @@ def _arguments(settings: PreferenceSettings, run: PreferenceRun, rate: float) ->
     micro = min(batch.micro_batch, each)
     if each % micro:
         raise UserError(
-            f"--batch-size {batch.batch_size} on {processes} processes is no multiple of "
+            f"--batch-size {batch.batch_size} on {processes} processes is not a multiple of "
             f"--micro-batch {batch.micro_batch}"
         )
     return {
@@ -346,9 +346,11 @@ def _expect_whole_groups(settings: GrpoSettings) -> None:
     """Raises UserError if a batch does not hold all captions of its images."""
     each, batch = settings.sampled.generations, settings.batch.batch_size
     if each < 2:
-        raise UserError("--generations must be 2 or more: captions of an image are compared")
+        raise UserError(
+            "--generations must be 2 or more: the captions of an image are compared with each other"
+        )
     if batch % each:
         raise UserError(
-            f"--batch-size {batch} is no multiple of --generations {each}",
+            f"--batch-size {batch} is not a multiple of --generations {each}",
             hint="a batch holds all captions of its images",
         )

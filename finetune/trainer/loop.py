@@ -155,9 +155,9 @@ def train_all(run: TrainingRun, snapshot: Snapshot, export: Snapshot) -> None:
             saved = time.monotonic()
     if not progress.step:
         raise UserError(
-            f"preparation took {duration(progress.seconds)}, and nothing of the "
-            f"{settings.limits.minutes:g} minutes was left to train in",
-            hint="raise --minutes: it counts from the start, validation and export included",
+            f"preparation took {duration(progress.seconds)}, which left none of the "
+            f"{settings.limits.minutes:g} minutes for training",
+            hint="raise --minutes: it includes preparation, validation and export",
         )
     if every.keep == "best" and progress.checked < progress.step:
         _validate_and_keep_best(run)

@@ -295,7 +295,7 @@ def check_same_base(folder: RunFolder, base: str) -> None:
     began = json.loads(path.read_text())["base"] if path.exists() else named(base)
     if began != named(base):
         raise UserError(
-            f"the run in {folder.out} began from {began}, not from {base}",
+            f"the run in {folder.out} started from {began}, not from {base}",
             hint=f"add --base {began}",
         )
 

@@ -182,22 +182,22 @@ def optimizer_state(
     parts = saved.get("parts", 1)
     if parts != share.world:
         raise UserError(
-            f"the state in {folder.training} was divided among {parts}, and now there are "
-            f"{share.world} to share it",
+            f"the state in {folder.training} was saved by {parts} processes, but now there are "
+            f"{share.world}",
             hint="resume with as many processes, and with --sharded or --shard-weights as before",
         )
     if parts == 1:
         return dict(saved["optimizer"])
     if saved.get("weights_divided", False) is not weights:
         raise UserError(
-            f"the state in {folder.training} was divided in another way",
-            hint=f"go on {'without' if weights else 'with'} --shard-weights, as before",
+            f"the state in {folder.training} was sharded in a different way",
+            hint=f"resume {'without' if weights else 'with'} --shard-weights, as before",
         )
     name = part_name(saved["progress"]["step"], share)
     part = folder.load(name)
     if part is None:
         raise UserError(
             f"{folder.training / name} is missing",
-            hint="all processes need the same folder: one on a file system that they share",
+            hint="all processes need the same folder, on a shared file system",
         )
     return part

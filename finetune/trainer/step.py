@@ -53,8 +53,8 @@ def step(run: TrainingRun, epoch: int, index: int, members: list[int]) -> dict[s
     totals = run.parallel.total(sum((counts(one) for one, _ in asked), np.zeros(ERROR_ONSET + 1)))
     if not totals[: len(TokenTask)].any():
         raise UserError(
-            "no question about the captions of a batch fits into "
-            f"{run.settings.model.max_length} tokens",
+            f"no question about the captions of a batch fits in {run.settings.model.max_length} "
+            "tokens",
             hint="raise --max-length",
         )
     sums, dense = np.zeros(ERROR_ONSET + 1), 0.0

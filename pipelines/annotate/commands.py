@@ -18,8 +18,8 @@ def export(options: ExportOptions) -> None:
 
     RUN is the output of revise-captions. OUT gets a folder for each interface, with tasks and a
     configuration for Label Studio and a CSV sheet for other tools: `factuality` and `critique`, as
-    in the paper's appendix C, and `preference`, which compares original and rewrite. Keep
-    OUT/key.jsonl from the raters: it says what each item is.
+    in the paper's appendix C, and `preference`, which compares original and rewrite. Do not give
+    OUT/key.jsonl to the raters: it identifies each item.
     """
     from revise_captions.pipelines.annotate.tasks.export import export as write_tasks
     from revise_captions.pipelines.annotate.terminal import exported_text
@@ -31,11 +31,11 @@ def export(options: ExportOptions) -> None:
 def import_(options: ImportOptions) -> None:
     """Turn raters' answers into labels, agreement, the paper's Tables 5 and 6, and training data.
 
-    EXPORT is the folder that `captions annotate export` wrote, or, for decisions made in a report
-    or with `captions explore`, the run itself: its figures are then about what was decided, which
-    is no sample. ANSWERS are Label Studio exports (JSON, JSON-MIN, CSV), filled-in sheets, of any
-    interface, or decisions, in one file or several; a sheet that does not name its rater is
-    attributed to its file's name. OUT/problems.jsonl lists the answers that cannot be used. OUT can
+    EXPORT is the folder that `captions annotate export` wrote or, for decisions made in a report or
+    with `captions explore`, the run itself; the figures then describe what was decided, which is
+    not a sample. ANSWERS are Label Studio exports (JSON, JSON-MIN, CSV), filled-in sheets of any
+    interface, or decisions, in one or several files; a sheet that does not name its rater is
+    attributed to its file name. OUT/problems.jsonl lists the answers that cannot be used. OUT can
     be passed to captions finetune as DATA.
     """
     from revise_captions.pipelines.annotate.answers.import_answers import import_answers

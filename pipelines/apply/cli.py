@@ -40,22 +40,24 @@ class ApplyOptions:
         False,
         "Replace the captions beside the images of a folder: FOLDER OUT [DECISIONS]...",
     )
-    suffix: str = option(".original", "With --in-place, what the names of kept files end in.")
+    suffix: str = option(
+        ".original", "With --in-place, suffix of the original files that are kept."
+    )
     undecided: Literal["as-left", "as-came", "drop"] = option(
         "as-left",
-        "What stands for a flagged sentence that nobody decided about: what the run left, the "
-        "sentence as it came, or nothing.",
+        "What to use for an undecided flagged sentence: the run's result, the original sentence, "
+        "or nothing.",
     )
     adjudicate: Path | None = option(
-        None, "Decisions that come before everybody's.", type=EXISTING_FILE
+        None, "Decisions that override all others.", type=EXISTING_FILE
     )
     differences: Path | None = option(
-        None, "Write the sentences that people differ about to this file.", type=OUT_FILE
+        None, "Write the sentences that people disagree about to this file.", type=OUT_FILE
     )
     write: Literal["caption", "both"] = option(
         "caption",
-        "Where the decided caption goes: into the caption's own place, the original beside it, or "
-        "beside the original.",
+        "Where the decided caption goes: in place of the caption, with the original beside it, "
+        "or beside the original.",
     )
     evidence: Literal["row", "sidecar", "none"] | None = option(
         None, "Where `revision` goes.  [default: where OUT has it]"
@@ -67,14 +69,15 @@ class ApplyOptions:
 
 @command(ApplyOptions, name="apply", heading="Correct captions", epilog=EPILOG)
 def apply_to_captions(options: ApplyOptions) -> None:
-    """Take people's decisions about a run into its captions.
+    """Apply people's decisions about a run to its captions.
 
-    OUT is what revise-captions wrote, DECISIONS what `captions explore` or a report keeps. NEW gets
-    OUT's rows, in OUT's layout, with each caption as decided: a sentence that was accepted, edited
-    or removed as decided, one that was rejected as it came. Who decided is in the row. Of several
-    people's files the majority counts, and the agreement is printed.
+    OUT is the output of revise-captions; DECISIONS are files from `captions explore` or a report.
+    NEW gets OUT's rows, in OUT's layout, with the decisions applied: accepted, edited and removed
+    sentences as decided, rejected ones in their original wording. The row records who decided. With
+    files of several people, the majority counts, and the agreement is printed.
 
-    With --in-place, files beside images are replaced one by one; `captions undo` restores them.
+    With --in-place, caption files beside images are replaced one by one; `captions undo` restores
+    them.
     """
     from revise_captions.errors import UserError
     from revise_captions.io.fields import Fields
@@ -112,7 +115,7 @@ def _in_place(folder: Path, job: ApplyJob, suffix: str) -> None:
     changed, bad, found, decided = apply_in_place(folder, job, suffix)
     _tell(decided, found, job)
     if bad:
-        echo(f"{plural(bad, 'row')} of {job.out} cannot be read, and changed nothing")
+        echo(f"{plural(bad, 'row')} of {job.out} cannot be read, and nothing was changed for them")
     echo(f"{plural(changed, 'file')} replaced in {folder}, as they were in *{suffix}")
     echo(f"captions undo {folder} restores them")
 
@@ -140,9 +143,9 @@ def _tell(decided: Settled, found: Applied, job: ApplyJob) -> None:
     echo(f"{made or 'no decision'}; {found.undecided:,} undecided, {left[job.undecided]}")
     unmet = sum(found.lines[name] is None for name in decided.decisions)
     if unmet:
-        echo(f"{plural(unmet, 'decision')} about no sentence of {job.out}")
+        echo(f"{plural(unmet, 'decision')} without a matching sentence in {job.out}")
     if found.empty:
-        echo(f"{plural(found.empty, 'caption')} of which nothing is left: some loaders stop there;")
+        echo(f"{plural(found.empty, 'caption')} left empty; some loaders stop at these:")
         echo('  captions select NEW KEPT --where "length > 0" leaves their records out')
 
 
@@ -158,15 +161,14 @@ class UndoOptions:
     """Which folder is restored."""
 
     folder: Path = argument("FOLDER", type=EXISTING_FOLDER)
-    force: bool = option(False, "Restore files that were changed since, too.")
+    force: bool = option(False, "Also restore files that have changed since.")
 
 
 @command(UndoOptions, name="undo", heading="Correct captions")
 def undo(options: UndoOptions) -> None:
     """Restore what `captions apply --in-place` replaced.
 
-    Every file of FOLDER that was replaced is again what it was, to the byte, also where the command
-    was interrupted.
+    Restores every replaced file of FOLDER byte for byte, even if the command was interrupted.
     """
     from revise_captions.pipelines.apply.in_place import restore_files
     from revise_captions.text.formatting import plural

@@ -72,7 +72,7 @@ def journal_of(folder: Path) -> FileJournal | None:
             raise ValueError(f"version {head['captions apply']}")
         return FileJournal(head["suffix"], {line["file"]: FileChange(**line) for line in rest})
     except (ValueError, LookupError, TypeError) as error:
-        raise UserError(f"{path} is no journal of captions apply: {described(error)}") from None
+        raise UserError(f"{path} is not a journal of captions apply: {described(error)}") from None
 
 
 # --- Replacing ----------------------------------------------------------------------------------
@@ -190,14 +190,16 @@ def _place(row: Row, field: str) -> tuple[str | int, ...]:
     place = place_of(row.data, field) or (field,)
     if place[0] not in BESIDE.values() or not isinstance(look_up(row.data, "file_name"), str):
         hint = "--in-place is for 1.txt beside 1.jpg; for other layouts: captions apply OUT … NEW"
-        raise UserError("the run is not of a folder with captions beside images", hint=hint)
+        raise UserError(
+            "the input of the run was not a folder with captions beside images", hint=hint
+        )
     return place
 
 
 def _file_of(row: Row, name: str | int) -> str:
     image = PurePosixPath(row.data["file_name"])
     if image.is_absolute() or ".." in image.parts:
-        raise UserError(f"{image} is outside the folder", hint="the run was of another folder")
+        raise UserError(f"{image} is outside the folder", hint="the run was on another folder")
     return str(image.with_suffix(next(s for s, field in BESIDE.items() if field == name)))
 
 
@@ -257,11 +259,11 @@ def _has_to_go_back(folder: Path, name: str, journal: FileJournal, force: bool) 
     if not os.path.lexists(kept):
         if now == change.old:
             return False
-        raise UserError(f"{kept} is gone, and {path} is not the file that it was kept of")
+        raise UserError(f"{kept} is gone, and {path} is not the file that it was a copy of")
     if _digest(kept.read_bytes()) != change.old:
-        raise UserError(f"{kept} was changed since: it is not the file that it was kept of")
+        raise UserError(f"{kept} has changed since: it is no longer the file that was kept")
     if now not in (change.old, change.new) and not force:
-        raise UserError(f"{path} was changed since", hint="--force restores it, too")
+        raise UserError(f"{path} has changed since", hint="--force restores it, too")
     return True
 
 
@@ -275,7 +277,7 @@ def _alone(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UserError(f"another command is at work on {folder}") from None
+            raise UserError(f"another command is working on {folder}") from None
         yield
     finally:
         os.close(lock)

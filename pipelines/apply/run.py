@@ -139,7 +139,9 @@ def apply_in_place(folder: Path, job: ApplyJob, suffix: str) -> tuple[int, int, 
     if folder.resolve() == Path(job.out).resolve():
         raise UserError(f"{job.out} is the folder itself", hint="name the run's output: OUT")
     if not suffix or "/" in suffix or suffix in BESIDE:
-        raise UserError(f"--suffix {suffix!r}: no suffix for kept files", hint="such as .original")
+        raise UserError(
+            f"--suffix {suffix!r}: not a valid suffix for kept files", hint="such as .original"
+        )
     found = Applied.of(decided)
     with closing(open_run(job)) as source:
         expect_met(source, job, decided)

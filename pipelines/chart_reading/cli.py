@@ -37,9 +37,9 @@ class ReadChartOptions:
 def read_chart(options: ReadChartOptions) -> int:
     """Print the values that a chart shows.
 
-    With them come titles, axes and series. A folder stands for the images in it. Values that were
-    measured rather than printed in the chart stand behind ~. Several images are read at once, and
-    printed in their order. The exit status is 4 if nothing could be read in any image.
+    Also prints titles, axes and series. A folder stands for the images in it. A ~ marks values that
+    were measured rather than printed in the chart. Several images are read in parallel and printed
+    in order. The exit status is 4 if nothing could be read in any image.
     """
     from revise_captions.pipelines.chart_reading.run import print_readings
 

@@ -49,12 +49,13 @@ class DoctorOptions:
 
 @command(DoctorOptions, name="doctor", heading="Correct captions", epilog=EPILOG, sections=SECTIONS)
 def doctor(options: DoctorOptions) -> int:
-    """Check an input and this machine; name the command to run.
+    """Check an input and this machine; suggest a command.
 
-    Looks at 32 records across IN, and says how it was read, how many images open, whether the
-    bundled critic can judge them, which memory and extras there are, and whether the named models
-    and servers can be reached. Writes nothing. The exit status is that of the run to expect: 2 for
-    a model that cannot be had, 4 if nothing could be judged, 5 if no record could be processed.
+    Looks at 32 records across IN and reports how IN is read, how many images open, whether the
+    bundled critic can judge them, the memory and extras of this machine, and whether the named
+    models and servers can be reached. Writes nothing. The exit status is the one to expect of the
+    run: 2 for an unavailable model, 4 if nothing could be judged, 5 if no record could be
+    processed.
     """
     from revise_captions.io.readers import suffix_of_copies
     from revise_captions.pipelines.doctor import advice, machine
@@ -160,10 +161,10 @@ def _conclude(
     more = [word for name, value in _given(job) for word in (name, value)]
     source = job.inputs.source
     if found is not None and not found.sampled:
-        echo(f"There are no records in {source}: is it the right file?")
+        echo(f"There are no records in {source}. Is it the right file?")
         return 2
     if found is not None and not found.opened + found.urls:
-        echo("No sampled record can be processed: mend what is named above, then ask again.")
+        echo("No sampled record can be processed: fix the problems above, then run this again.")
         return QUARANTINED
     if found is not None and not missing and advice.needs_reading(found):
         echo(f"The bundled critic cannot judge these captions: {found.main_reason}.")
@@ -178,7 +179,7 @@ def _conclude(
     echo(f"The bundled critic cannot judge these captions: {found.main_reason}.")
     echo("\n".join(advice.models_for(has)))
     best = advice.best_critic(has)
-    echo("\nRun (downloads the model first):")
+    echo("\nRun (this downloads the model first):")
     from revise_captions.command_line.extras import is_installed
 
     if absent := [package for package in best.needs if not is_installed(package)]:

@@ -68,7 +68,7 @@ def _on_hub(name: str) -> str:
     except Exception as error:  # whatever the HTTP library of the day raises
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise UserError(
-            f"{name} is neither a folder nor to be had from the hub: {reason[:200]}",
+            f"{name} is neither a folder nor available from the hub: {reason[:200]}",
             hint="check the name and the network, or download it and name its folder",
         ) from None
     size = sum(file.size or 0 for file in info.siblings or [])

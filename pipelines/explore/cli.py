@@ -33,7 +33,7 @@ class ExplorerOptions:
 
     out: str = argument("OUT")
     against: str | None = option(
-        None, "Another run of the same captions, beside it.", metavar="OTHER"
+        None, "Another run of the same captions, to show beside this one.", metavar="OTHER"
     )
     decisions: Path | None = option(
         None,
@@ -41,7 +41,7 @@ class ExplorerOptions:
         type=OUT_FILE,
     )
     only: Literal["needs_review", "undecided", "decided"] | None = option(
-        None, "Begin with what is left to do, the most to gain first."
+        None, "Start with these sentences only, those with the most to gain first."
     )
     apply_to: str | None = option(
         None,
@@ -57,12 +57,12 @@ class ExplorerOptions:
     image_root: Path | None = shared_option("--image-root")
     static: Path | None = option(
         None,
-        "Write the page into a new folder instead: it needs no server, and keeps decisions in the "
-        "browser, to be downloaded.",
+        "Instead, write the page into a new folder. It needs no server, and keeps decisions in "
+        "the browser, for download.",
         metavar="FOLDER",
         type=OUT_FOLDER,
     )
-    port: int = option(0, "Port to listen at; 0: a free one.", type=click.IntRange(0, 65535))
+    port: int = option(0, "Port to listen on; 0: any free port.", type=click.IntRange(0, 65535))
     open: bool = option(False, "Open the page in the browser.")
 
 
@@ -73,14 +73,13 @@ class ExplorerOptions:
     epilog=EPILOG,
 )
 def explore(options: ExplorerOptions) -> None:
-    """Look at a run in the browser; decide about its rewrites.
+    """Browse a run and decide about its rewrites.
 
-    Explore an output of revise-captions in the browser, and decide about its rewrites.
-
-    OUT is what revise-captions or captions verify wrote, of any size: all records, sorted by
-    worst, most changed or least sure, filtered, searched. The page is served to this machine alone;
-    OUT is only read. Decisions become the captions (`captions apply OUT DECISIONS NEW`), and are
-    training data (`captions annotate import OUT DECISIONS --out data`).
+    OUT is the output of revise-captions or captions verify, of any size. The page shows all
+    records, sorted by worst, most changed or least sure, with filters and search. Only this machine
+    can open it, and OUT is never written to. Apply the decisions to the captions with `captions
+    apply OUT DECISIONS NEW`, or make training data of them with `captions annotate import OUT
+    DECISIONS --out data`.
     """
     from revise_captions.io.fields import Fields
     from revise_captions.pipelines.explore.index import RunFile
@@ -108,7 +107,7 @@ def _check_static(options: ExplorerOptions, folder: Path) -> None:
     for name, given in (("decisions", options.decisions), ("apply-to", options.apply_to)):
         if given is not None:
             raise UserError(
-                f"the page in {folder} keeps decisions in the browser, and none in {given}",
+                f"the page in {folder} keeps decisions in the browser, not in {given}",
                 hint=f"leave out --{name}",
             )
     check_new_folder(folder)
@@ -120,7 +119,7 @@ def _write(session: ExploreSession, options: ExplorerOptions, folder: Path) -> N
 
     count = write_static(session, folder, options.only or "")
     page = folder / "index.html"
-    echo(f"{plural(count, 'caption')} in {page}; decisions that are downloaded there:")
+    echo(f"{plural(count, 'caption')} in {page}; to apply decisions downloaded there:")
     echo(f"  captions apply {options.out} decisions.jsonl {session.new}")
     if options.open:
         click.launch(str(page))
@@ -133,11 +132,11 @@ def _serve(session: ExploreSession, options: ExplorerOptions) -> None:
     try:
         server = ExploreServer(session, options.port)
     except OSError as error:
-        raise UserError(f"cannot listen at port {options.port}: {error.strerror}") from None
+        raise UserError(f"cannot listen on port {options.port}: {error.strerror}") from None
 
     def ready(url: str) -> None:
         url += f"?only={options.only}&sort=gain" if options.only else ""
-        echo(f"{url}\nCtrl-C ends it; decisions are kept in {session.decisions.path}")
+        echo(f"{url}\nPress Ctrl-C to stop. Decisions are kept in {session.decisions.path}")
         if options.open:
             click.launch(url)
 

@@ -129,7 +129,7 @@ def open_index(run: RunFile, tell: Any = lambda text: None) -> RunIndex:
     try:
         (about,) = db.execute("SELECT value FROM about").fetchone()
     except sqlite3.DatabaseError as error:
-        hint = f"remove it, and it is built again: {path}"
+        hint = f"remove it, to have it rebuilt: {path}"
         raise UserError(f"the index of {run.path} cannot be read: {error}", hint=hint) from None
     return RunIndex(run, db, json.loads(about), source)
 

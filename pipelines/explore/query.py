@@ -100,7 +100,7 @@ def _where(query: Query, *, paired: bool) -> tuple[str, list[str]]:
             values.append(value)
     if query.only:
         if query.only not in _ONLY:
-            raise ValueError(f"{query.only} is nothing to choose by")
+            raise ValueError(f"{query.only} is not a filter")
         parts.append(_ONLY[query.only])
     if query.same:
         parts.append("picture = ?")

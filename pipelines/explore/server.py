@@ -73,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             work()
         except (ValueError, OverflowError) as error:  # a number that no index has, no such column
-            logger.info("a request makes no sense: %s", described(error))
+            logger.info("an invalid request: %s", described(error))
             self._refuse(HTTPStatus.BAD_REQUEST)
         except (ConnectionError, TimeoutError):
             raise

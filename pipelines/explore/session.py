@@ -227,7 +227,7 @@ def open_session(options: ExploreOptions, tell: Any = lambda text: None) -> Expl
     """Opens, or builds, the indexes. Raises `UserError`."""
     if "-" in (options.run.path, options.against):
         hint = "name the file that revise-captions wrote"
-        raise UserError("a run is read more than once, and cannot be standard input", hint=hint)
+        raise UserError("a run is read more than once, so it cannot be standard input", hint=hint)
     if not Path(options.run.path).exists():
         open_rows(options.run.path).close()  # says so, before a place for decisions is missed
     reads: list[Path | str] = [options.run.path, quarantine_path(options.run.path)]

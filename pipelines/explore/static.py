@@ -37,8 +37,8 @@ def write_static(session: ExploreSession, folder: Path, only: str = "") -> int:
     if count > MOST:
         raise UserError(
             f"{session.index.run.path} has {count:,} captions, and a page without a server holds "
-            f"{MOST:,} at most",
-            hint="choose some with captions select",
+            f"at most {MOST:,}",
+            hint="select some with captions select",
         )
     views = ExploreViews(session, served=False)
     with replacing_folder(folder) as new:

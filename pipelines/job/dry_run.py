@@ -131,7 +131,7 @@ def _models(
             named["critic"] = f"none; {earlier.get('critic', 'an earlier stage')} flagged"
             threshold = earlier.get("threshold") if threshold is None else threshold
         elif _is_on_hub(job.models.critic):
-            named["critic"] = f"{job.models.critic} (from the hub; not looked at)"
+            named["critic"] = f"{job.models.critic} (from the hub; not checked)"
         elif "," in job.models.critic:
             experts = [resolve_critic(name).expert for name in job.models.critic.split(",")]
             named["critic"] = f"a panel of {', '.join(experts)} (not asked)"
@@ -237,14 +237,14 @@ def estimate(sentences: int, speed: Mapping[str, Any], stage: str = "all") -> st
     from revise_captions.text.formatting import duration
 
     if stage == "revise":
-        return "none: only the flagged sentences are rewritten, and nothing says how fast"
+        return "no estimate: only flagged sentences are rewritten, and no speed is known"
     rate = speed.get("sentences_per_second")
     if not rate:
-        return "none: the critic's checkpoint records no speed"
+        return "no estimate: the critic's checkpoint records no speed"
     hardware = speed.get("hardware", "unnamed hardware")
     return (
-        f"about {duration(sentences / rate)} to judge each sentence once, "
-        f"at {rate:,.0f} sentences/s ({hardware}); rewrites come on top"
+        f"about {duration(sentences / rate)} to judge each sentence once, at {rate:,.0f} "
+        f"sentences/s ({hardware}); rewrites are extra"
     )
 
 
@@ -260,15 +260,15 @@ def server_estimate(found: Mapping[str, Any], job: JobOptions) -> str:
     cost = options.cost(tokens_in, tokens_out)
     paid = "no --price-in, no cost" if cost is None else f"cost {cost:.3g}"
     return (
-        f"about {tokens_in:,} in, {tokens_out:,} out, {paid}: to judge each sentence once, without "
-        f"log-probabilities perhaps more; {PIXELS_OF_TOKEN} pixels or {CHARACTERS_OF_TOKEN} "
-        "characters a token; rationales and rewrites come on top"
+        f"about {tokens_in:,} in, {tokens_out:,} out, {paid}: to judge each sentence once, "
+        f"without log-probabilities perhaps more; {PIXELS_OF_TOKEN} pixels or "
+        f"{CHARACTERS_OF_TOKEN} characters per token; rationales and rewrites are extra"
     )
 
 
 def as_text(findings: Mapping[str, Any]) -> str:
     """The findings as readable text, one fact per line."""
-    lines = ["dry run: nothing was judged, nothing written", ""]
+    lines = ["dry run: nothing was judged or written", ""]
     lines += [f"{name:16} {findings[name]}" for name in ("in", "image field", "caption fields")]
     counts = ("records", "captions", "sentences", "images decoded")
     lines += [f"{name:16} {findings[name]:,}" for name in counts]

@@ -28,7 +28,7 @@ from revise_captions.runs.paths import quarantine_path
 
 ADDED = ("revised_caption", "revision")
 _OURS = (*ADDED, ORIGINAL)
-HINT = "give IN, then the outputs of the shards 0/N to (N-1)/N in that order, all of them whole"
+HINT = "give IN, then the complete outputs of the shards 0/N to (N-1)/N, in that order"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,11 @@ class MergeOptions:
 def merge_shards(options: MergeOptions) -> None:
     """Join the outputs of shards.
 
-    What `revise-captions IN SHARD --shard I/N` wrote, given in the order of I, is joined into OUT:
-    the same bytes as one run over IN writes. Quarantines are joined too.
+    Joins the outputs of `revise-captions IN SHARD --shard I/N`, given in the order of I, into OUT:
+    the same bytes that one run over IN writes. Quarantines are joined too.
 
-    IN is what the shards were made from. A row that is missing, doubled or out of place is an
-    error, and OUT is then not written.
+    IN is the input of the shards. A missing, duplicate or misplaced row is an error, and OUT is
+    then not written.
     """
     from revise_captions.pipelines.job.merge import merge
     from revise_captions.text.formatting import plural

@@ -35,8 +35,10 @@ def missing_images(source: Source, root: Path | None) -> tuple[str, str] | None:
     example = "" if len(paths) == 1 else f", such as {paths[0]}"
     if there := [os.path.dirname(path) for path in paths if os.path.isabs(path) and _exists(path)]:
         which = f"image {paths[0]} is" if len(paths) == 1 else f"first {len(paths)} images are"
-        found = f"the {which} outside the folder {folder}, from which images may be read{example}"
-        return found, f"add --image-root {os.path.commonpath(there)}, the folder that they share"
+        found = (
+            f"the {which} outside the folder {folder}, the only place images are read from{example}"
+        )
+        return found, f"add --image-root {os.path.commonpath(there)}, their common folder"
     which = f"image {paths[0]} is" if len(paths) == 1 else f"first {len(paths)} images is"
     found = f"the {which} not there" if len(paths) == 1 else f"none of the {which} there"
     return found + example, _hint(paths, folder)
@@ -60,8 +62,10 @@ def _hint(paths: list[str], folder: Path) -> str:
         tail = os.path.join(*parts[-count:])
         if count < len(parts) and (home := _home_of(tail, folder)) is not None:
             begin = path.removesuffix(tail)
-            return f"{tail} is in {home}: take {begin} off the paths, and add --image-root {home}"
-    return "the paths are absolute: make them relative, and name their folder by --image-root"
+            return (
+                f"{tail} is in {home}: remove {begin} from the paths, and add --image-root {home}"
+            )
+    return "the paths are absolute: make them relative, and name their folder with --image-root"
 
 
 def _home_of(path: str, folder: Path) -> Path | None:

@@ -199,9 +199,8 @@ def assembled(
         mine, theirs = critic.settings.get("critic"), before.get("critic")
         if theirs is not None and theirs != mine:
             raise UserError(
-                f"the input was judged by the critic {theirs}, this one is {mine}",
-                hint="go on with that critic, or judge anew: give the original captions, "
-                "or --stage all",
+                f"the input was judged by the critic {theirs}, but this critic is {mine}",
+                hint="use that critic, or judge again: give the original captions, or --stage all",
             )
     guard = run.guard or ("strict" if reviser is None or reviser.strict else "warn")
     in_place = run.write == "caption"
@@ -227,7 +226,7 @@ def earlier_signature(rows: Iterable[Mapping[str, Any]], stage: Stage) -> str:
     earlier = next(filter(None, found), "")
     if stage == "revise" and "critic" not in settings_of(earlier):
         raise UserError(
-            "--stage revise goes on with what --stage critique wrote, and there is no `revision` "
+            "--stage revise continues the output of --stage critique, but there is no `revision` "
             f"in the first {FIRST_ROWS} rows",
             hint="run --stage critique first, and give its output here",
         )

@@ -65,7 +65,7 @@ def cluster(job: JobOptions) -> Iterator[None]:
         ) from None
     if job.inputs.source == "-":
         raise UserError(
-            "--runner ray cannot read standard input", hint="name a file that every node sees"
+            "--runner ray cannot read standard input", hint="name a file that every node can read"
         )
     _answers(job.run.ray_address)
     try:
@@ -215,7 +215,7 @@ def share_of(total: Mapping[str, float], job: JobOptions) -> ReplicaResources:
     if replicas > room:
         has = f"{cpus} CPU{'s' * (cpus != 1)} and {gpus} GPU{'s' * (gpus != 1)}"
         raise UserError(
-            f"the cluster has room for {room} replicas, not for {replicas}: it has {has}",
+            f"the cluster has room for {room} replicas, not {replicas}: it has {has}",
             hint="give fewer --replicas, or add nodes first",
         )
     return ReplicaResources(1, int(on_gpus), replicas)

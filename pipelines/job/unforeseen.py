@@ -89,5 +89,5 @@ def _unscored(draft: Draft, error: Exception) -> Draft | BadRecord:
 
 def _noted(error: Exception) -> str:
     said = described(error)
-    logger.warning("a caption makes a model fail, and is unscored: %s", said)
+    logger.warning("a caption makes a model fail and stays unscored: %s", said)
     return said

@@ -21,7 +21,7 @@ Check = Callable[[Sequence[RowResult | BadRow]], None]
 MOSTLY = 0.9
 #: Exit statuses of runs that reach their end.
 DONE, NOTHING_JUDGED = 0, NothingJudged.status
-_GO_ON = "Or go on, and leave such captions as they are, with --allow-unscored."
+_GO_ON = "Or continue with --allow-unscored, which leaves such captions as they are."
 
 
 def require_verdicts(rows: Sequence[RowResult | BadRow]) -> None:

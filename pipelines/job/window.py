@@ -178,7 +178,7 @@ def drafts_of(
             row = {key: _of_field(value, name) for key, value in row.items()}
         revision = from_json(caption, row)
         if is_digest(revision.signature):
-            detail = f"nothing says what the signature {revision.signature} stands for"
+            detail = f"no settings are recorded for the signature {revision.signature}"
             raise BadRecord(Reason.BAD_REVISION, detail)
         if threshold is not None:
             revision = replace(revision, threshold=threshold)
@@ -198,7 +198,7 @@ def _given(record: Record, caption: str) -> tuple[Span, ...]:
     borders = [0, *(border for span in found for border in (span.start, span.end)), len(caption)]
     if borders != sorted(borders) or any(not span.of(caption).strip() for span in found):
         raise BadRecord(
-            Reason.BAD_REVISION, "`sentences` do not follow each other inside the caption"
+            Reason.BAD_REVISION, "the `sentences` do not follow each other within the caption"
         )
     return tuple(found)
 

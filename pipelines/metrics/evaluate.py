@@ -53,7 +53,7 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
         check_writable(options.out, reads, force=None, ours=_is_figures)
         for given in options.scores:
             if real_path(options.out) == real_path(given.partition("=")[2]):
-                raise UserError(f"{options.out} is in {given}, too", hint="choose another name")
+                raise UserError(f"{options.out} is also in {given}", hint="choose another name")
     items = list(entry.read(options.folder))
     examples = [item for item in items if isinstance(item, Example)]
     preferences = [item for item in items if isinstance(item, Preference)]

@@ -64,7 +64,7 @@ def floor(given: str, examples: Sequence[Example], folder: Path) -> Scores:
     if name == baselines.SPICE_LIKE:
         captions, source = baselines.spice_like(examples, argument)
         return _of_floor(name, source, captions, {}, baselines.NO_REFERENCES)
-    raise UserError(f"there is no {given}", hint=f"known are: {', '.join(known_floors())}")
+    raise UserError(f"there is no {given}", hint=f"the floors are: {', '.join(known_floors())}")
 
 
 def _plain(given: str, examples: Sequence[Example]) -> Scores:

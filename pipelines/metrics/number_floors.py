@@ -121,7 +121,7 @@ def _parsed(line: bytes) -> Any:
 
 
 def _no_cache(file: Path, why: str) -> UserError:
-    return UserError(f"{file} holds no texts of images: {why}", hint="choose a new file")
+    return UserError(f"{file} does not hold OCR texts of images: {why}", hint="choose a new file")
 
 
 def _engine() -> Any:

@@ -33,7 +33,7 @@ class EvaluationOptions:
     by_captioner: bool = option(True, "Also evaluate the sentences of each captioner separately.")
     field: str = option("score", "Field or column that holds the score.")
     critic_profile: Path | None = shared_option(
-        "--critic-profile", help="Profile of the critic that metric:critic asks."
+        "--critic-profile", help="Profile of the critic that metric:critic uses."
     )
     replicates: int = shared_option("--replicates", default=1000)
     out: Path | None = option(

@@ -108,7 +108,7 @@ def of_metric(name: str, metric: Metric, examples: Sequence[Example], folder: Pa
     found = scored(metric, [metric_input(example, folder) for example in whole])
     every = [*found, *sentences.values()]
     if truncated := sum(bool(score.truncated) for score in every):
-        logger.warning("%s read %s of %d texts in part only", name, truncated, len(every))
+        logger.warning("%s truncated %s of %d texts", name, truncated, len(every))
     both = list(zip(whole, found, strict=True))
     return Scores(
         name,

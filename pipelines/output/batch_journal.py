@@ -115,7 +115,7 @@ class BatchJournal:
             return 0
         if self.path.is_symlink() or not self.path.is_file() or not self._is_ours():
             self._usable = False
-            logger.warning("%s is not ours: batches are not kept", self.path)
+            logger.warning("%s was not written by revise-captions: batches are not kept", self.path)
             return 0
         with self.path.open("rb") as file:
             if file.readline() != self._head:

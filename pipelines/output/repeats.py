@@ -58,12 +58,12 @@ def _told(known: FrequentTexts, share: float) -> list[tuple[str, int, int]]:
     return [one for one in known.most(fewest) if one[2] >= PLACES][:TOLD]
 
 
-_SAID = {"caption": "One caption stands on many images", "rewrite": "Many images got one rewrite"}
+_SAID = {"caption": "Many images share one caption", "rewrite": "Many images got the same rewrite"}
 _HELP = {
-    "caption": "A captioner that was stuck writes so. `--drop-duplicates 1` leaves such captions "
-    "out before they are judged, `captions select` afterwards.",
-    "rewrite": "A reviser that is stuck writes so: look for it in `captions explore` before you "
-    "keep what it wrote, or name another one with `--reviser`.",
+    "caption": "A captioner that is stuck does this. `--drop-duplicates 1` leaves out such "
+    "captions before judging, `captions select` afterwards.",
+    "rewrite": "A reviser that is stuck does this: check its rewrites in `captions explore` "
+    "before you keep them, or choose another with `--reviser`.",
 }
 
 

@@ -39,45 +39,45 @@ from revise_captions.records import (
 #: What each key holds, by the object that contains it.
 MEANINGS: Mapping[str, Mapping[str, str]] = {
     "revision": {
-        "signature": "the digest of what decided the answers; the line that it is of stands in "
+        "signature": "the digest of what determined the answers; the full line is in "
         "`OUT.signatures.json`",
-        "expert": "who of a panel judged the caption; only where the critic is one",
+        "expert": "the panel member that judged the caption; only if the critic is a panel",
         "threshold": "P(factual) below which a sentence is flagged",
-        "rounds": "rounds of rewriting that were made",
-        "error": "the exception that left the caption without answers; only where there was one",
-        "needs_review": "a sentence stays flagged that a fix which is not certain might mend, or "
-        "as `--on-unfixable flag` says; only in these cases",
+        "rounds": "rounds of rewriting",
+        "error": "the exception that left the caption without answers; only if there was one",
+        "needs_review": "a sentence is still flagged that an uncertain fix might correct, or as "
+        "set by `--on-unfixable flag`; only in these cases",
         "sentences": "an entry for each sentence of the original caption, in order",
     },
     "revision.sentences": {
-        "span": "`[start, end)` in code points of the original caption, without the white space "
-        "around it",
-        "label": "`factual`, `nonfactual`, or `unscored`, of the original sentence",
+        "span": "`[start, end)` in code points of the original caption, without surrounding "
+        "white space",
+        "label": "`factual`, `nonfactual` or `unscored`, for the original sentence",
         "reason": "why it is unscored",
         "assessable": "`false`: it claims nothing that an image could show (“The scene feels "
         "calm.”)",
         "p_factual": "the softmax over the Yes and No logits of one forward pass; no sampling",
         "share": "the probability of Yes and No together; null where the critic does not report it",
         "rationale": "what is wrong, and what the image shows instead",
-        "fixes": "the same as data, where the critic names places",
-        "rewrite": "the accepted rewrite, or else the last that was tried",
+        "fixes": "the same as data, if the critic locates the errors",
+        "rewrite": "the accepted rewrite, or else the last one tried",
         "accepted": "whether it was accepted",
         "why": "why it was, or was not",
-        "p_after": "P(factual) of what stands there in the revised caption; null once it is gone, "
-        "or where it is unscored there",
+        "p_after": "P(factual) of the sentence in the revised caption; null if it was removed, "
+        "or is unscored there",
         "reason_after": "why it is unscored there",
         "dropped": "the sentence was deleted from the revised caption",
-        "attempts": "every rewrite that was tried, in order",
-        "by": "who judged, where that was an expert of a part of the sentence; only there",
-        "by_after": "the same of what stands there now",
-        "decided": "`as` what, `by` whom, and what a person's decision changed as the run had left "
-        "it (`before`); only after `captions apply`",
+        "attempts": "every rewrite tried, in order",
+        "by": "which expert judged, if it judges only part of the sentence; only then",
+        "by_after": "the same for the text there now",
+        "decided": "a person's decision: `as` what, `by` whom, and the run's values that it "
+        "changed (`before`); only after `captions apply`",
     },
     "revision.sentences.fixes": {
         "span": "`[start, end)` in code points of the sentence",
         "right": "what should stand there; empty to remove it",
         "kind": "the kind of claim",
-        "certain": "whether it may be written without a person's look at it",
+        "certain": "whether it can be applied without human review",
         "basis": "what it rests on",
         "evidence": "where the image shows it",
     },
@@ -92,7 +92,7 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "round": "the round in which it was written",
         "p_before": "P(factual) of what it should replace",
         "p_after": "P(factual) of the rewrite",
-        "warning": "what a guard remarked without refusing it",
+        "warning": "a guard's warning that did not refuse it",
     },
 }
 

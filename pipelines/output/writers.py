@@ -69,7 +69,7 @@ def check_output(
         raise UserError(f"{out} is inside the input", hint="choose a folder beside it")
     if out != "-" and path.is_dir() and not ours:
         hint = "choose another name"
-        raise UserError(f"{out} exists and is no {title} that could be replaced", hint=hint)
+        raise UserError(f"{out} exists, but not as {title} output that can be replaced", hint=hint)
     check_place(source, out, folder=ours, force=force, resume=resume, reads=reads)
 
 

@@ -26,10 +26,10 @@ Examples:
 def collect_preferences(options: PreferenceOptions) -> int:
     """Make preference pairs of captions.
 
-    Make preference pairs for the images in IN: captions compared by their verified units.
+    Make preference pairs for the images in IN by comparing the verified units of captions.
 
     OUT is JSON Lines in TRL's preference format, with the images as IN has them. Rows that cannot
-    be processed go to NAME.quarantine.jsonl, if OUT is NAME.jsonl, with the reason.
+    be processed go, with the reason, to NAME.quarantine.jsonl if OUT is NAME.jsonl.
     """
     from revise_captions.runs.outputs import quarantine_status
 

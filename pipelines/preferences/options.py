@@ -35,24 +35,26 @@ class PreferenceOptions:
         "Captioner to sample from: a folder, a Hugging Face id, or MODEL@http://host:8000/v1.",
     )
     samples: int = option(8, "Captions to sample for each image.", type=COUNT)
-    temperature: float = option(1.0, "Of sampling.", type=click.FloatRange(0, min_open=True))
+    temperature: float = option(
+        1.0, "Sampling temperature.", type=click.FloatRange(0, min_open=True)
+    )
     top_p: float = option(
         0.7,
-        "Nucleus: the likeliest tokens that have this probability together.",
+        "Nucleus sampling: draw from the likeliest tokens that together have this probability.",
         type=click.FloatRange(0, 1, min_open=True),
     )
-    max_tokens: int = option(512, "Where a caption is cut.", type=COUNT)
+    max_tokens: int = option(512, "Longest caption, in tokens; longer ones are cut.", type=COUNT)
     seed: int = shared_option("--seed")
     prompts: tuple[str, ...] = option(
         (),
-        "What the captioner is asked; several are used in turn.  [default: Describe this image in "
+        "Prompt for the captioner; several are used in turn.  [default: Describe this image in "
         "detail.]",
         name="prompt",
     )
     given: tuple[str, ...] = listed_option(
         (),
-        "Fields that hold a caption or a list of captions, separated by commas; they are compared "
-        "with sampled ones, or with each other.",
+        "Fields that hold a caption or a list of captions, separated by commas, to compare with "
+        "sampled captions or with each other.",
         show_default=False,
     )
     units: str = shared_option("--units")
@@ -67,10 +69,10 @@ class PreferenceOptions:
     )
     margin: float = option(
         0.0,
-        "Captions whose scores differ by this or less are a tie, and no pair.",
+        "Captions whose scores differ by this much or less are a tie and make no pair.",
         type=click.FloatRange(0),
     )
-    pairs: int = option(1, "Pairs for each image and score, widest margins first.", type=COUNT)
+    pairs: int = option(1, "Pairs per image and score, widest margins first.", type=COUNT)
     from_revisions: bool = option(
         False,
         "IN is the output of revise-captions: the revised caption is preferred to the original "
@@ -94,7 +96,7 @@ class PreferenceOptions:
                 hint="sample them with --policy MODEL, or name the fields of IN that hold them",
             )
         if self.policy is not None and self.samples + len(self.given) < 2:
-            raise UserError("one caption of an image makes no pair", hint="raise --samples")
+            raise UserError("one caption per image makes no pair", hint="raise --samples")
         if not self.out.endswith(".jsonl"):
             raise UserError(f"{self.out}: pairs are written as JSON Lines", hint="name it .jsonl")
 

@@ -178,7 +178,10 @@ def say_where_images_are(source: Source, options: PreferenceOptions) -> None:
     """Tells users of OUT where relative paths in it start, unless it is beside IN."""
     start = options.image_root or source.folder
     if start.resolve() != Path(options.out).resolve().parent:
-        echo(f"relative image paths start in {start}: pass --image-root to train-preferences")
+        echo(
+            f"relative image paths start from {start}: pass it to train-preferences with "
+            "--image-root"
+        )
 
 
 def _write(

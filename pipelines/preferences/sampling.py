@@ -107,4 +107,4 @@ def _together(given: Sequence[str], sampled: Sequence[str | Failed]) -> list[str
         return texts
     failed = [one for one in sampled if isinstance(one, Failed)]
     said = f": {failed[0].reason}: {failed[0].detail}" if failed else ""
-    return BadRecord(Reason.MISSING_CAPTION, f"{len(texts)} captions, and a pair needs two{said}")
+    return BadRecord(Reason.MISSING_CAPTION, f"{len(texts)} captions, but a pair needs two{said}")

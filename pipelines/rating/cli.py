@@ -29,8 +29,8 @@ def rate_captions(options: RatingOptions) -> None:
 
     Judge every sentence of the captions in IN and rank their captioners.
 
-    OUT gets leaderboard.json, .md, .tex and .html, a .csv for each criterion and one of errors,
-    ratings.json (counts by captioner and image), and the judged captions. If OUT already holds a
+    OUT gets leaderboard.json, .md, .tex and .html, a .csv per criterion and one of errors,
+    ratings.json (counts per captioner and image), and the judged captions. If OUT already holds a
     leaderboard, the captioners of IN are added to it; without IN, its tables are rebuilt. Ranks are
     ranges: one captioner ranks above another only if a paired permutation test says so. Error types
     come from the input (`error_type` of its labeled sentences) or from the critic's rationales.

@@ -106,9 +106,12 @@ def note(rated: RatedCaptioners, errors: Mapping[str, ErrorRates | None]) -> str
             f"{kept:.1f} % of the true and {passed:.1f} % of the wrong sentences factual."
         )
     if any(name.endswith(REVISED) for name in rated.ratings.captioners):
-        texts.append("Revised captions cannot be corrected so.")
+        texts.append("Shares of revised captions cannot be corrected this way.")
     unknown = {expert for expert, known in errors.items() if known is None}
     left = sum(rated.experts.get(image, "") in unknown for image in rated.ratings.images)
     if left:
-        texts.append(f"Without {plural(left, 'image')} whose judge's errors nobody measured.")
+        texts.append(
+            f"Without {plural(left, 'image')} judged by a critic whose error rates were never "
+            "measured."
+        )
     return " ".join(texts)

@@ -55,7 +55,7 @@ def _columns(path: Path, reader: csv.DictReader[str]) -> People:
         captioner = str(row["captioner"])
         if any(captioner in scores for scores in found.values()):
             raise UserError(
-                f"{path}, row {number}: {captioner} was scored in a row before",
+                f"{path}, row {number}: {captioner} already has a score in an earlier row",
                 hint="give each captioner one row",
             )
         for criterion, column in columns.items():
@@ -83,7 +83,8 @@ def against_people(ratings: Ratings, people: People, replicates: int) -> dict[st
     known = [k for k, name in enumerate(ratings.captioners) if name in named]
     if len(known) < LEAST:
         raise UserError(
-            f"people scored {len(known)} of the leaderboard's captioners; {LEAST} are needed",
+            f"people scored {len(known)} of the leaderboard's captioners; at least {LEAST} are "
+            "needed",
             hint=f"they scored: {', '.join(named[:5])}; the leaderboard has: "
             f"{', '.join(ratings.captioners[:5])}",
         )

@@ -112,7 +112,7 @@ def _check_out(options: RatingOptions) -> None:
     if stored.exists():
         read_ratings(stored)
     elif others := [p.name for p in options.out.iterdir() if not _is_of_unfinished(p.name)]:
-        found = f"{options.out} holds {others[0]}, and no leaderboard"
+        found = f"{options.out} holds {others[0]}, but no leaderboard"
         raise UserError(found, hint="choose a new folder")
     reads = [_named(given)[1] for given in options.inputs]
     if options.people is not None:
@@ -161,7 +161,9 @@ def _judge(options: RatingOptions, path: str) -> str:
 
     out = options.out / f"judged-{_own_name(path, [_named(given)[1] for given in options.inputs])}"
     if os.path.lexists(out) and head_of(out) and not is_judged(str(out)):
-        raise UserError(f"{out} exists and is no output of ours", hint="choose another --out")
+        raise UserError(
+            f"{out} exists and is not an earlier leaderboard", hint="choose another --out"
+        )
     judging = replace(
         options.judging,
         inputs=replace(options.judging.inputs, source=path),
@@ -170,7 +172,7 @@ def _judge(options: RatingOptions, path: str) -> str:
     with redirect_stdout(io.StringIO()):  # its table is of revisions, and there are none
         run(judging)
     if (bad := quarantine_path(str(out))).exists():
-        echo(f"{path}: what cannot be judged is in {bad}", err=True)
+        echo(f"{path}: rows that cannot be judged are in {bad}", err=True)
     return str(out)
 
 
@@ -310,7 +312,7 @@ def as_text(found: Mapping[str, Any]) -> str:
         parts.append(found["correction"])
     if UNCALIBRATED in _calibrations(found["rater"]):
         parts.append(
-            "Uncalibrated: nobody measured how often this critic errs (captions calibrate does)."
+            "Uncalibrated: this critic's error rates were never measured (captions calibrate does)."
         )
     rater = ", ".join(f"{key} {value}" for key, value in found["rater"].items())
     parts.append(

@@ -131,4 +131,4 @@ def lead(table: Sequence[Mapping[str, Any]]) -> str:
     if len(first) == len(known):
         return "No order can be claimed: none of the differences is more than chance."
     names = f"{', '.join(first[:-1])} and {first[-1]}"
-    return f"{names} share the first place: which of them is best, these images do not tell."
+    return f"{names} share the first place: these images do not show which of them is best."

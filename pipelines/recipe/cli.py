@@ -16,7 +16,7 @@ EPILOG = """
 Examples:
   captions init-recipe captions.jsonl recipe.toml
   captions run recipe.toml --pilot 500     # on a sample: what it would cost, how often it is right
-  captions run recipe.toml                 # goes on where it stopped
+  captions run recipe.toml                 # resumes where it stopped
   captions run recipe.toml --in 00001.tar --out clean-00001.tar
 """
 
@@ -30,25 +30,25 @@ class RunRecipeOptions:
     out: str | None = option(None, "Output, instead of the recipe's.", type=OUT)
     pilot: int | None = option(
         None,
-        "Run it on this many records, drawn at random from each captioner in proportion, and say "
-        "what the whole would come to.",
+        "Run on a random sample of this many records, drawn from each captioner in proportion, "
+        "and estimate the figures for all.",
         type=COUNT,
     )
     seed: int = option(0, "Seed of the pilot's sample.")
-    force: bool = shared_option("--force", help="Replace OUT where the recipe did not write it.")
+    force: bool = shared_option("--force", help="Replace OUT even if the recipe did not write it.")
 
 
 def _again(_: Sequence[str]) -> str:
-    return "the same command goes on where it stopped"
+    return "the same command resumes where it stopped"
 
 
 @command(RunRecipeOptions, name="run", heading="Correct captions", epilog=EPILOG, go_on=_again)
 def run_recipe_file(options: RunRecipeOptions) -> int:
-    """Run a recipe: from captions to a dataset that trains.
+    """Run a recipe: from captions to a training dataset.
 
     RECIPE is a TOML file that names IN, OUT and the options of each step: filter, judge, revise,
-    verify, select, write, report. A step whose output is there is not done again as long as nothing
-    that decides it has changed; what the steps write is kept in OUT.steps.
+    verify, select, write, report. A finished step is reused until something that affects its result
+    changes; the steps' outputs are kept in OUT.steps.
     """
     from revise_captions.pipelines.recipe.pilot import run_pilot
     from revise_captions.pipelines.recipe.recipe import read_recipe

@@ -42,9 +42,9 @@ class InitRecipeOptions:
 def init_recipe(options: InitRecipeOptions) -> None:
     """Write a recipe for an input.
 
-    Looks at 32 records across IN, as `captions doctor` does, and writes RECIPE: the fields that it
-    found, a critic that can judge these images, and every step with its usual options.
-    `captions run RECIPE` runs it.
+    Looks at 32 records across IN, as `captions doctor` does, and writes RECIPE with the fields it
+    found, a critic that can judge these images, and every step with its usual options. `captions
+    run RECIPE` runs it.
     """
     from revise_captions.io.writing import check_writable, write_text
     from revise_captions.pipelines.doctor.cli import planned, probe_input
@@ -56,7 +56,10 @@ def init_recipe(options: InitRecipeOptions) -> None:
         found = probe_input(source, job)
         text = "\n".join(lines(source, options, found))
     write_text(options.out, f"{text}\n")
-    echo(f"{options.out}: read it, then captions run {options.out} --pilot {pilot_of(found.total)}")
+    echo(
+        f"{options.out}: check it, then run captions run {options.out} --pilot "
+        f"{pilot_of(found.total)}"
+    )
 
 
 def pilot_of(total: int | None) -> int:

@@ -44,7 +44,7 @@ class Ledger:
                 found = json.loads(self.path.read_text(encoding="utf-8"))
                 steps = dict(found)
             except (ValueError, TypeError) as error:
-                raise UserError(f"{self.path} is not what a recipe wrote: {error}") from None
+                raise UserError(f"{self.path} was not written by a recipe: {error}") from None
             wrong = f"{self.path} is not what a recipe wrote"
             self.entries = {n: checked_row(LedgerEntry, step, wrong) for n, step in steps.items()}
 
@@ -61,7 +61,9 @@ def check_folder(folder: Path) -> None:
     """Raises `UserError` where a folder has files, but neither a recipe's steps nor its pilot."""
     ours = any((at / "steps.json").is_file() for at in (folder, folder / "pilot"))
     if not ours and folder.exists() and any(folder.iterdir()):
-        raise UserError(f"{folder} exists, and no recipe wrote it", hint="choose another out")
+        raise UserError(
+            f"{folder} exists, but was not written by a recipe", hint="choose another out"
+        )
 
 
 def stamp(path: Path | str) -> str:

@@ -55,7 +55,9 @@ def run_pilot(recipe: Recipe, size: int, seed: int) -> int:
     folder = steps_folder(recipe.job.run.out) / "pilot"
     with closing(open_input(recipe.job.inputs, recipe.job.run.out)) as source:
         if not Path(recipe.job.run.out).resolve().parent.is_dir():
-            raise UserError(f"there is no folder for {recipe.job.run.out}", hint="make it first")
+            raise UserError(
+                f"the folder of {recipe.job.run.out} does not exist", hint="make it first"
+            )
         check_folder(folder.parent)
         folder.mkdir(parents=True, exist_ok=True)
         Ledger(folder).claim()

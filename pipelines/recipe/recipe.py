@@ -132,7 +132,7 @@ def read_recipe(path: Path, source: str | None = None, out: str | None = None) -
             raise UserError(f'{path}: expected {name} = "…" before the first section')
         if found[name] == "-":
             hint = "its steps are kept beside OUT, and read IN again"
-            raise UserError(f"{path}: {name} is a file or a folder, not -", hint=hint)
+            raise UserError(f"{path}: {name} must be a file or a folder, not -", hint=hint)
     given = {name: _values(path, name, found.get(name, {})) for name in SECTIONS}
     verify = {"verify": "text", **given["verify"]} if "verify" in found else {}
     values: dict[str, Any] = {}
@@ -141,7 +141,7 @@ def read_recipe(path: Path, source: str | None = None, out: str | None = None) -
     job = JobOptions.of({"source": found["in"], "out": found["out"], **values, **verify})
     chosen = {"where": "true", "out": "", "kept": found["out"], **given["select"], **given["write"]}
     if chosen.get("stratify") and not chosen.get("sample"):
-        raise UserError(f"{path}: [select] stratify says how a sample is drawn", hint="add sample")
+        raise UserError(f"{path}: [select] stratify only applies to a sample", hint="add sample")
     select = filled(SelectOptions, chosen)
     stages = values.get("stages", "together")
     run = replace(job.run, stage="critique" if stages == "judge only" else "all")

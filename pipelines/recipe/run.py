@@ -80,7 +80,7 @@ def _done(step: RecipeStep, ledger: Ledger, source: str) -> str:
     before = ledger.entries.get(step.name)
     done = before is not None and before.stamp != "" and before.stamp == stamp(step.out)
     if before is not None and done and before.key == key:
-        echo("reused: nothing that decides it has changed")
+        echo("reused: nothing that affects it has changed")
         return before.stamp
     begun = before is not None and before.key == key and not before.stamp
     there = Path(step.out).exists() or journal_path(step.out).exists()
@@ -121,4 +121,4 @@ def _check(recipe: Recipe, source: Source, folder: Path, force: bool) -> None:
             raise UserError(f"{out} exists", hint=hint)
     out = job.run.out
     if entry and not force and Path(out).exists() and entry.stamp not in ("", stamp(out)):
-        raise UserError(f"{out} was changed since the recipe wrote it", hint=hint)
+        raise UserError(f"{out} has changed since the recipe wrote it", hint=hint)

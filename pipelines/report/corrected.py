@@ -140,18 +140,18 @@ def trust(summary: Mapping[str, Any]) -> str:
         if summary["calibrated"]:
             return ""
         return (
-            "These shares are uncalibrated: nobody measured how often this critic errs "
+            "These shares are uncalibrated: this critic's error rates were never measured "
             "(captions calibrate does)."
         )
     text = " ".join(map(_told, found["rests_on"]))
     if found["left_out"]:
         text += (
-            f" Without {plural(found['left_out'], 'sentence')} of which nobody measured how often "
-            "their judge errs."
+            f" Without {plural(found['left_out'], 'sentence')} judged by a critic whose error "
+            "rates were never measured."
         )
     unknown = any(basis["accepted_rewrites_true"] is None for basis in found["rests_on"])
     if found["rewrites"] and unknown:
-        text += " How many accepted rewrites are true, nobody measured: bounds."
+        text += " The share of accepted rewrites that are true was never measured, hence bounds."
     return text
 
 

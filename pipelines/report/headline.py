@@ -15,36 +15,36 @@ from revise_captions.records import UnknownWord, Unscored, Why, kind_of_reason
 from revise_captions.text.formatting import percent, plural
 
 _REMEDIES = {
-    Unscored.OUTSIDE_DOMAIN: "The bundled critic knows drawn picture-book scenes and charts (extra "
-    "`charts`) only. For other images name another critic: "
-    "`--critic Qwen/Qwen3-VL-8B-Instruct`, a model on a server (MODEL@http://host:8000/v1), or, "
-    "with `--critic FOLDER`, one of your own (`captions finetune`). `captions doctor IN` says "
-    "which ones fit this machine.",
-    Unscored.UNREADABLE_CHART: "`captions read-chart IMAGE` says what was not read. For images "
-    "that are no charts, or charts of other kinds, name another critic with `--critic`.",
-    Unscored.NEEDS_CHARTS: "Charts are judged once what reads them is installed: "
-    "`pip install 'revise-captions[charts]'`. Or name another critic with `--critic`.",
-    Unscored.NO_QUOTE: "The critic `text` judges quotes alone: name one for the rest beside it, "
-    "`--critic MODEL,text`, or let such sentences stay as they are: `--allow-unscored`.",
+    Unscored.OUTSIDE_DOMAIN: "The bundled critic only knows drawn picture-book scenes and charts "
+    "(extra `charts`). For other images, choose another critic: `--critic "
+    "Qwen/Qwen3-VL-8B-Instruct`, a model on a server (MODEL@http://host:8000/v1), or your own "
+    "(`captions finetune`) with `--critic FOLDER`. `captions doctor IN` lists those that fit "
+    "this machine.",
+    Unscored.UNREADABLE_CHART: "`captions read-chart IMAGE` shows what could not be read. For "
+    "images that are not charts, or other kinds of charts, choose another critic with `--critic`.",
+    Unscored.NEEDS_CHARTS: "To judge charts, install the libraries that read them: `pip install "
+    "'revise-captions[charts]'`. Or choose another critic with `--critic`.",
+    Unscored.NO_QUOTE: "The critic `text` judges only quotes: add a critic for the rest with "
+    "`--critic MODEL,text`, or leave such sentences as they are with `--allow-unscored`.",
     Unscored.UNREADABLE_TEXT: "Name a critic for the rest of such sentences beside `text`: "
     "`--critic MODEL,text`.",
     Unscored.TEXT_BORNE_OUT: "Name a critic for the rest of such sentences beside `text`: "
     "`--critic MODEL,text`.",
     Unscored.LANGUAGE: "Give `--critic` a model that knows the captions' language; "
     "`captions finetune` can teach one.",
-    UnknownWord.KIND: "A small critic knows the words of its training data and no others: give "
-    "`--critic` a larger model, or teach it with `captions finetune … --new-words 300`.",
+    UnknownWord.KIND: "A small critic knows only the words of its training data: give `--critic` "
+    "a larger model, or teach it new words with `captions finetune … --new-words 300`.",
     Unscored.TOO_LONG: "Give `--critic` a model with a longer context, or shorten the captions.",
     Unscored.NO_ANSWER: "The model does not answer yes or no: fine-tune it (`captions finetune`), "
     "or check that `--adapter` belongs to this `--critic`.",
-    Unscored.NO_LOGPROBS: "Choose what stands for them: `--samples 5`, five sampled answers (five "
-    "times the requests, P(factual) in fifths); `--without-logprobs stated`, a probability that "
-    "the model states (one request; coarse, often too sure); or `--without-logprobs label`, Yes or "
-    "No (one request; 0 or 1, so that no threshold can be chosen). `captions calibrate` with the "
-    "same option measures what it is worth. vLLM and llama.cpp give log-probabilities.",
-    Unscored.ENGINE_ERROR: "See the messages above; often a smaller `--batch-size` helps. "
-    "Then run again with `--force`.",
-    Unscored.UNEXPECTED: "`revision.error` in the rows names it, `--verbose` logs it. Please "
+    Unscored.NO_LOGPROBS: "Choose a substitute: `--samples 5`, five sampled answers (five times "
+    "the requests, P(factual) in fifths); `--without-logprobs stated`, a probability that the "
+    "model states (one request; coarse, often overconfident); or `--without-logprobs label`, Yes "
+    "or No (one request; 0 or 1, so there is no threshold to choose). `captions calibrate` with "
+    "the same option measures how good it is. vLLM and llama.cpp return log-probabilities.",
+    Unscored.ENGINE_ERROR: "See the messages above; a smaller `--batch-size` often helps. Then "
+    "run again with `--force`.",
+    Unscored.UNEXPECTED: "It is in `revision.error` of the rows, and `--verbose` logs it. Please "
     "report it.",
 }
 

@@ -29,10 +29,10 @@ def table(name: str) -> PaperTable:
     """A table by name. Raises `UserError` where there is none, or none is computed."""
     known, others = tables(), not_taken()
     if name in others:
-        raise UserError(f"{name} is not computed: {others[name]}")
+        raise UserError(f"{name} cannot be reproduced: {others[name]}")
     if name not in known:
         raise UserError(
             f"no table {name!r} can be reproduced{did_you_mean(name, known)}",
-            hint="`captions reproduce --list` names all",
+            hint="`captions reproduce --list` lists all",
         )
     return known[name]

@@ -25,10 +25,10 @@ Examples:
 def reproduce_table(options: ReproduceOptions) -> None:
     """Compute a paper's table from data in its released format.
 
-    Compute the rows of your models in a table of a paper, beside the rows that the paper prints.
+    Compute a paper's table for your models, beside the rows that the paper prints.
 
-    What makes the two not comparable, such as another judge or other prompts, is said below the
-    table. Without --data a sample that was made up for it is used, to try the command.
+    Notes below the table name what makes the two not comparable, such as another judge or other
+    prompts. Without --data, a made-up sample is used, to try the command.
     """
     from revise_captions.pipelines.reproduce.catalog import not_taken, tables
     from revise_captions.pipelines.reproduce.display import listed

@@ -172,7 +172,7 @@ def _scored(
     if not rows:
         raise UserError(
             f"{inputs.source} has no caption of an image of the benchmark",
-            hint=f"a field such as {NAMES[0]!r} names the image as the benchmark does: "
+            hint=f"a field such as {NAMES[0]!r} must name the image as the benchmark does: "
             f"{next(iter(examples.values())).image}",
         )
     return BenchmarkRow(name, tuple(rows.values()), unknown, bad)

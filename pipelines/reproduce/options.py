@@ -20,20 +20,20 @@ class ReproduceOptions:
     list: bool = option(False, "List the tables: what each needs, costs and prints.")
     data: Path | None = option(
         None,
-        "Folder of the released data, or of a sub-folder for each benchmark by its name.  "
+        "Folder with the released data, or with a subfolder for each benchmark, under its name.  "
         "[default: a made-up sample]",
         type=EXISTING_FOLDER,
     )
     models: tuple[str, ...] = option(
         (),
-        "A model of the table, by its role (--list); repeatable.",
+        "A model of the table, by role (see --list); repeatable.",
         name="model",
         metavar="[ROLE=]NAME",
     )
     protocol: Literal["paper", "released", "ours"] | None = option(
         None,
-        "As the paper says it, as the authors' code does it, or, where neither can be followed, a "
-        "way of our own; --list says which a table has.  [default: the table's first]",
+        "As described in the paper, as in the authors' code, or, where neither can be followed, "
+        "our own way; --list shows which a table has.  [default: the table's first]",
     )
     prompts: Path | None = option(
         None,

@@ -52,7 +52,7 @@ def _asked(table: PaperTable, options: ReproduceOptions) -> Asked:
         )
     if options.prompts is not None and protocol != RELEASED:
         raise UserError(
-            f"--prompts is for the protocol {RELEASED}, and this is {protocol!r}",
+            f"--prompts is for the protocol {RELEASED}, but this is {protocol!r}",
             hint=f"add --protocol {RELEASED}, or leave --prompts out",
         )
     if options.files and not table.files:

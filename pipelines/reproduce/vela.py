@@ -111,8 +111,8 @@ def test_sets(entry: Benchmark, folder: Path) -> dict[Cell, list[Example]]:
             cells.setdefault((test, example.scores[0].axis), []).append(example)
     if not cells:
         raise UserError(
-            f"none of the {len(examples):,} captions in {folder} is of a test set",
-            hint="paths of test files hold dci_val or testA, dci_test or testB",
+            f"none of the {len(examples):,} captions in {folder} is in a test set",
+            hint="paths of test files contain dci_val or testA, dci_test or testB",
         )
     return cells
 

@@ -104,7 +104,7 @@ def sentences(asked: Asked) -> TableRows:
     if not there:
         raise UserError(
             f"{asked.data} has no folder {', '.join(BENCHMARKS)}",
-            hint="put the files of each benchmark into a sub-folder of its name",
+            hint="put each benchmark's files into a subfolder with its name",
         )
     raters = _raters(asked)
     rows: dict[str, list[float | None]] = {rater.name: [] for rater in raters}

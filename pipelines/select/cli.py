@@ -17,18 +17,18 @@ Examples:
 
 @command(SelectOptions, name="select", heading="Correct captions", epilog=EPILOG)
 def select_records(options: SelectOptions) -> None:
-    """Keep the records of a run of which a condition holds.
+    """Keep the records of a run that meet a condition.
 
-    OUT is what revise-captions wrote; KEPT and REST get its rows as they are, in its layout and
-    order. A record without a value that the condition needs, such as the share of factual
-    sentences where none could be judged, is not kept. `captions columns OUT` lists the columns.
+    OUT is the output of revise-captions; KEPT and REST get its rows unchanged, in its layout and
+    order. A record that lacks a value in the condition is not kept, such as the share of factual
+    sentences where none could be judged. `captions columns OUT` lists the columns.
     """
     from revise_captions.errors import UserError
     from revise_captions.pipelines.select.run import select
     from revise_captions.text.formatting import plural
 
     if options.stratify and options.sample is None:
-        raise UserError("--stratify says how a sample is drawn", hint="add --sample N")
+        raise UserError("--stratify only applies to a sample", hint="add --sample N")
     kept, rest = select(options)
     echo(f"{plural(kept.rows, 'record')} in {options.kept}")
     if rest is not None:
@@ -39,10 +39,11 @@ def select_records(options: SelectOptions) -> None:
 
 @command(ColumnsOptions, name="columns", heading="Correct captions")
 def list_columns(options: ColumnsOptions) -> None:
-    """List what records of a run can be chosen by.
+    """List the columns that records can be selected by.
 
-    Each column with its meaning and its values in OUT: quantiles of numbers, how many records are
-    true, the most frequent texts. `captions select` keeps the records of which a condition holds.
+    Shows each column's meaning and its values in OUT: quantiles of numbers, how many records are
+    true, the most frequent texts. `captions select` keeps the records that meet a condition on
+    them.
     """
     from revise_captions.pipelines.select.listing import listing
 

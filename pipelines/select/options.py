@@ -10,7 +10,7 @@ from revise_captions.command_line.options import REQUIRED, argument, option
 from revise_captions.command_line.shared import COUNT, EXISTING_FILE, OUT, shared_option
 from revise_captions.pipelines.options import Evidence, Write
 
-_SCORES = "What a metric's command wrote for OUT; its numbers are the column `scores`."
+_SCORES = "Output of a metric's command for OUT; its numbers are the column `scores`."
 _CAPTIONER = "Field that names the model that wrote a caption.  [default: detected by name]"
 
 
@@ -20,13 +20,13 @@ class SelectOptions:
 
     out: str = argument("OUT")
     kept: str = argument("KEPT", type=OUT)
-    where: str = option(REQUIRED, "Condition on the columns of a record, in SQL; `true`: all.")
+    where: str = option(REQUIRED, "SQL condition on the columns of a record; `true` for all.")
     rest: str | None = option(None, "Where the other records go.", type=OUT)
     sample: int | None = option(
-        None, "Keep this many of the records of which the condition holds.", type=COUNT
+        None, "Keep only a sample of this many matching records.", type=COUNT
     )
     stratify: Literal["captioner", "expert"] | None = option(
-        None, "Draw the sample from each value of this column in proportion."
+        None, "Draw the sample in proportion from each value of this column."
     )
     seed: int = option(0, "Seed of the sample.")
     write: Write | None = option(

@@ -30,12 +30,12 @@ takes it. DIR holds the benchmark (`captions benchmarks list`).
 def stress_metric(options: StressOptions) -> None:
     """Show what a metric does not notice.
 
-    Run ten checks on each METRIC: descriptions in DIR are made worse in ten ways, and a sound
-    metric scores each of them lower than the original (ContextRef).
+    Run the ten checks of ContextRef on each METRIC: descriptions in DIR are made worse in ten ways,
+    and a sound metric scores each of them lower than the original.
 
-    Prints how many scores went lower, stayed the same, or went higher, with intervals over images
-    and the paper's figures for other metrics; correlations with people's ratings and among the
-    metrics; and what each metric must not be used for.
+    Prints how many scores fell, stayed the same or rose, with intervals over images and the paper's
+    figures for other metrics; correlations with people's ratings and among the metrics; and what
+    each metric should not be used for.
     """
     from revise_captions.pipelines.stress.run import run
     from revise_captions.pipelines.stress.terminal import as_text

@@ -47,8 +47,8 @@ class StressOptions:
     benchmark: str = option("plain", "What DIR holds.")
     protocol: Literal["ours", "released"] = option(
         "ours",
-        "Changes made here, or those in DIR that ContextRef's authors released (df_metric_*.csv), "
-        "compared as their analysis does.",
+        "Changes made by this command, or those that ContextRef's authors released "
+        "(df_metric_*.csv in DIR), compared as in their analysis.",
     )
     html: Path | None = option(None, "Write a page with charts to this file.", type=OUT_FILE)
     json: Path | None = option(None, "Write all figures to this JSON file.", type=OUT_FILE)
@@ -60,26 +60,29 @@ class StressOptions:
     writer: str = option(
         "smollm2",
         "Language model that continues descriptions: a folder, a Hugging Face id, `smollm2`, or "
-        "`none`, which leaves two checks out.",
+        "`none`, which skips two checks.",
     )
     continuations: Path | None = option(
-        None, "Keep its continuations in this file, and take them from there.", type=OUT_FILE
+        None, "Cache its continuations in this file, and reuse those already there.", type=OUT_FILE
     )
     scale: tuple[float, float] | None = option(
-        (1.0, 5.0), "Leave out ratings outside this range; they are counted.", metavar="LOW HIGH"
+        (1.0, 5.0),
+        "Leave out ratings outside this range; the output counts them.",
+        metavar="LOW HIGH",
     )
     limit: int | None = option(
-        None, "Use N descriptions only, evenly spread.", type=COUNT, metavar="N"
+        None, "Use only N descriptions, evenly spaced.", type=COUNT, metavar="N"
     )
     part: Literal["all", "train", "test"] = option(
         "all",
-        "Use all images, four fifths of them, or the other fifth (the data's own split, if it has "
-        "one): finetune-metric trains on `train`, so measure what it made on `test`.",
+        "Use all images, four fifths of them, or the other fifth (the data's own split, if it "
+        "has one). Train with finetune-metric on `train`, and measure the result on `test`.",
     )
     seed: int = shared_option("--seed")
     replicates: int = shared_option("--replicates", default=1000)
     placement: Placement = group(Placement, batch_size=16)
     critic_profile: Path | None = shared_option(
-        "--critic-profile", help="Profile of the critic that a METRIC asks (captions calibrate)."
+        "--critic-profile",
+        help="Profile of the critic that a METRIC uses, from captions calibrate.",
     )
-    force: bool = shared_option("--force", help="Overwrite files that are no earlier output.")
+    force: bool = shared_option("--force", help="Also overwrite files that are not earlier output.")

@@ -93,7 +93,7 @@ def _originals(options: StressOptions) -> list[Example]:
     if options.protocol == RELEASED:
         if options.benchmark != CONTEXTREF:
             raise UserError(
-                f"--protocol {RELEASED} is of the benchmark {CONTEXTREF}, and this is "
+                f"--protocol {RELEASED} is for the benchmark {CONTEXTREF}, but this is "
                 f"{options.benchmark}",
                 hint=f"add --benchmark {CONTEXTREF}, or leave --protocol out",
             )
@@ -104,7 +104,7 @@ def _originals(options: StressOptions) -> list[Example]:
 
 def _check_targets(options: StressOptions) -> None:
     if not options.metrics and options.export is None:
-        raise UserError("no metric was named", hint="--list names the installed ones")
+        raise UserError("no metric was named", hint="--list shows the installed ones")
     reads: list[Path | str] = [options.folder, options.writer, options.critic_profile or ""]
     reads += [part for given in options.metrics for part in given.split("=")]
     if options.export is not None:

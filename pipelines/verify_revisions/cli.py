@@ -54,9 +54,9 @@ class VerifyRevisionsOptions(JudgeOptions):
     go_on=lambda _: "repeat the command with --resume to continue",
 )
 def verify_revisions(options: VerifyRevisionsOptions) -> None:
-    """Check revisions by other means than the critic's verdict.
+    """Check revisions by other means than the critic.
 
-    Check the revisions in IN, the output of revise-captions, by more than its critic's verdicts.
+    Check the revisions in IN, the output of revise-captions, by more than the critic's verdicts.
 
     OUT gets the rows of IN; each `revision` gains `verification`, and nothing else changes. The
     table at the end compares figures before and after revision, with intervals over records.

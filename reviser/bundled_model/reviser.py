@@ -91,8 +91,8 @@ def read_card(folder: Path) -> ReviserCard:
     card = read_checked(ReviserCard, path, what="a reviser's card")
     if card.prompt not in (VERSION, CHAT_VERSION):
         raise UserError(
-            f"{folder} was trained with prompt {card.prompt}, this version sends {VERSION} (or "
-            f"{CHAT_VERSION}, SmolLM2)",
+            f"{folder} was trained with prompt {card.prompt}, but this version sends {VERSION} "
+            f"(or {CHAT_VERSION}, SmolLM2)",
             hint="train it again with python -m scripts.research.reviser.train",
         )
     return card

@@ -59,34 +59,33 @@ class Reason(StrEnum):
         made._value_, made.meaning = value, meaning
         return made
 
-    MALFORMED_JSON = "malformed_json", "the line is no JSON that can be read"
+    MALFORMED_JSON = "malformed_json", "the line is not valid JSON"
     MALFORMED_CSV = (
         "malformed_csv",
-        "the row has more or fewer fields than the first line, or a quotation mark that is not "
-        "closed",
+        "the row has more or fewer fields than the first line, or an unclosed quotation mark",
     )
-    NOT_AN_OBJECT = "not_an_object", "the line is JSON, and no object"
+    NOT_AN_OBJECT = "not_an_object", "the line is JSON, but not an object"
     INVALID_UTF8 = "invalid_utf8", "the line is not encoded as UTF-8"
-    LINE_TOO_LONG = "line_too_long", "the line is longer than what is read at once"
+    LINE_TOO_LONG = "line_too_long", "the line exceeds the maximum length"
     MISSING_CAPTION = "missing_caption", "no field holds a caption; `--caption-field` names one"
     CAPTION_NOT_TEXT = (
         "caption_not_text",
-        "what the field holds is no text; `--caption-field` names another",
+        "the field does not hold text; `--caption-field` names another",
     )
-    EMPTY_CAPTION = "empty_caption", "there is nothing to judge in the caption"
-    CAPTION_TOO_LONG = "caption_too_long", "the caption has more characters than are judged"
+    EMPTY_CAPTION = "empty_caption", "the caption has nothing to judge"
+    CAPTION_TOO_LONG = "caption_too_long", "the caption exceeds the maximum number of characters"
     MISSING_IMAGE = "missing_image", "no field holds an image; `--image-field` names one"
     IMAGE_NOT_FOUND = (
         "image_not_found",
-        "there is no such file; `--image-root` says where paths begin",
+        "there is no such file; `--image-root` sets the folder that paths start from",
     )
     IMAGE_OUTSIDE_ROOT = (
         "image_outside_root",
         "the path leads out of the input's folder; `--image-root` allows another",
     )
-    IMAGE_UNREADABLE = "image_unreadable", "the file is no image, or a damaged one"
+    IMAGE_UNREADABLE = "image_unreadable", "the file is not an image, or is damaged"
     IMAGE_TRUNCATED = "image_truncated", "the image file ends too early"
-    IMAGE_TOO_LARGE = "image_too_large", "the image is over the limits of size"
+    IMAGE_TOO_LARGE = "image_too_large", "the image exceeds the size limits"
     IMAGE_TOO_SMALL = "image_too_small", "left out by `--min-side`"
     IMAGE_TOO_LONG = "image_too_long", "left out by `--max-ratio`"
     IMAGE_GRAY = "image_gray", "left out by `--drop-gray`"
@@ -94,21 +93,21 @@ class Reason(StrEnum):
     WRONG_LANGUAGE = "wrong_language", "left out by `--language`"
     URL_NOT_ALLOWED = (
         "url_not_allowed",
-        "the image is at a URL, which `--allow-urls` fetches, or at a private address, which "
-        "nothing does",
+        "the image is at a URL, which needs `--allow-urls`, or at a private address, which is "
+        "never fetched",
     )
-    URL_FAILED = "url_failed", "the URL gave no image"
+    URL_FAILED = "url_failed", "the URL returned no image"
     BAD_REVISION = (
         "bad_revision",
         "the row has no `revision` of an earlier stage, or one of another caption",
     )
     BAD_REFERENCE = (
         "bad_reference",
-        "the row has no reference, or one that is no text; `--reference-field` names another",
+        "the row has no reference, or one that is not text; `--reference-field` names another",
     )
     UNEXPECTED_ERROR = (
         "unexpected_error",
-        "a step of this record raised something unforeseen; please report it",
+        "processing this record raised an unexpected error; please report it",
     )
 
 

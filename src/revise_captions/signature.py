@@ -40,8 +40,8 @@ def settings_of(line: str) -> dict[str, str]:
     """
     if is_digest(line):
         raise UserError(
-            f"nothing says what the signature {line} stands for",
-            hint="put the file NAME.signatures.json, which was written with NAME, beside it",
+            f"no settings are recorded for the signature {line}",
+            hint="put the file NAME.signatures.json, written along with NAME, beside it",
         )
     pairs = (item.partition(":") for item in line.split("|"))
     return {key: value for key, colon, value in pairs if colon}

@@ -74,7 +74,7 @@ def test_what_was_changed_since_is_not_lost(photos, capsys):
     changed.write_text("Mine.")
     code, _, err = outcome(main, capsys, "undo", "photos")
     assert (code, changed.read_text()) == (2, "Mine.")
-    assert "was changed since" in err
+    assert "has changed since" in err
     assert outcome(main, capsys, "undo", "photos", "--force")[0] == 0
     assert first.read_bytes() == mine
 
@@ -129,7 +129,10 @@ def test_killed_anywhere_both_go_on_and_finish(photos, capsys):
     [
         (("apply", "out", "out", "--in-place"), "is the folder itself"),
         (("apply", "images", "out", "--in-place"), "name the folder that revise-captions read"),
-        (("apply", "photos", "out", "--in-place", "--suffix", ".txt"), "no suffix for kept files"),
+        (
+            ("apply", "photos", "out", "--in-place", "--suffix", ".txt"),
+            "not a valid suffix for kept files",
+        ),
         (("apply", "photos"), "expected OUT"),
         (("apply", "photos", "new", "--in-place"), "new"),
     ],
@@ -145,4 +148,4 @@ def test_other_layouts_are_not_replaced_in_place(command, tmp_path, capsys):
     assert command("in.jsonl", "out.jsonl").code == 0
     code, _, err = outcome(main, capsys, "apply", "images", "out.jsonl", "--in-place")
     assert code == 2
-    assert "not of a folder with captions beside images" in err
+    assert "not a folder with captions beside images" in err

@@ -140,7 +140,7 @@ def test_mistakes_are_explained(tmp_path):
     write(tmp_path)
     for path in tmp_path.glob("dci_*"):
         path.unlink()
-    with pytest.raises(UserError, match="is of a test set"):
+    with pytest.raises(UserError, match="is in a test set"):
         reproduced(1, tmp_path, "floor:length")
     with pytest.raises(UserError, match="no score file"):
         reproduced(1, write(tmp_path), "nothing.jsonl")

@@ -70,7 +70,7 @@ def test_the_command_prints_each_format_and_names_broken_files(tmp_path, capsys)
     status, out, err = run([str(tmp_path), "--format", "jsonl"], capsys)
     assert status == 0
     assert [json.loads(line)["image"] for line in out.splitlines()] == [str(tmp_path / "a.png")]
-    assert "b.png: not an image format" in err
+    assert "b.png: not a known image format" in err
     status, out, _ = run([str(tmp_path / "a.png"), "--format", "json"], capsys)
     assert list(json.loads(out)) == [str(tmp_path / "a.png")]
     _, out, _ = run([str(tmp_path / "a.png"), "--format", "csv"], capsys)

@@ -201,7 +201,7 @@ def test_a_sentence_that_never_fits_is_unscored_and_a_tower_that_never_does_ends
     assert critic.explain(claims_of(asked)) == [Rationale("")] * 9
     monkeypatch.setattr(vision_cache, "tower_output", full)
     critic.forget()
-    with pytest.raises(EngineDead, match="no memory for a single image"):
+    with pytest.raises(EngineDead, match="not have enough memory for a single image"):
         critic.judge(asked)
 
 

@@ -96,7 +96,7 @@ def test_the_command_refuses_what_it_reads_and_a_blind_vote(tmp_path):
     assert isinstance(again.exception, UserError)
     blind = ["--verifier", "reference", "--verifier", "bundled"]
     both = CliRunner().invoke(score_dcscore, [source, str(tmp_path / "o.jsonl"), *blind])
-    assert "looks at no image" in str(both.exception)
+    assert "ignores the image" in str(both.exception)
     assert not (tmp_path / "o.jsonl").exists()
 
 

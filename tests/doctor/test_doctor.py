@@ -132,9 +132,9 @@ def test_absolute_paths_outside_the_inputs_folder_name_what_they_share(
     code, out, _ = outcome(main, capsys, "in/in.jsonl")
     assert code == 5
     shared = f"--image-root {tmp_path / 'elsewhere/images'}"
-    assert f"add {shared}, the folder that they share" in out
+    assert f"add {shared}, their common folder" in out
     _, _, err = outcome(cli.main, capsys, "in/in.jsonl", "out.jsonl")
-    assert "the first 3 images are outside the folder in, from which" in err
+    assert "the first 3 images are outside the folder in, the only" in err
     assert f"add {shared}" in err
     code, out, _ = outcome(main, capsys, "in/in.jsonl", *shared.split())
     assert code == 0

@@ -267,7 +267,7 @@ def test_a_key_or_a_model_that_is_gone_ends_the_run_which_can_go_on(status):
 
     with serving(Manners("vllm", spoil=spoil)) as url:
         engine = connect(MODEL, url, scores=True)
-        with pytest.raises(EngineDead, match=f"takes no more: {status} expired"):
+        with pytest.raises(EngineDead, match=f"accepts no more requests: {status} expired"):
             engine.answer_logprobs(prompts(4), WORDS)
 
 
@@ -313,7 +313,7 @@ def test_a_prompt_that_always_fails_is_given_up_after_some_tries():
 def test_a_dead_server_stops_the_run():
     with serving(Manners("vllm")) as url:
         engine = connect(MODEL, url, scores=True)
-    with pytest.raises(EngineDead, match="stopped answering"):
+    with pytest.raises(EngineDead, match="stopped responding"):
         engine.answer_logprobs(prompts(40), WORDS)
     manners = Manners("vllm", dead_after=9)
     with serving(manners) as url:

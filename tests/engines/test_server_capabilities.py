@@ -188,7 +188,7 @@ def test_a_server_that_heeds_no_temperature_has_nothing_to_count(heeds):
         if heeds:
             assert connect(MODEL, url, scores=True, instead=instead).instead == instead
         else:
-            with pytest.raises(UserError, match="answers alike at a temperature of 1"):
+            with pytest.raises(UserError, match="always gives the same answer at temperature 1"):
                 connect(MODEL, url, scores=True, instead=instead)
         assert connect(MODEL, url, instead=instead)  # a reviser, say, is not sampled
 

@@ -84,7 +84,7 @@ IN_TWO_HOURS = format_datetime(datetime.now(UTC) + timedelta(hours=2))
 def test_a_server_that_asks_for_hours_ends_the_run_which_can_go_on(after):
     with serving(Manners("vllm", spoil=limited(429, after, 1))) as url:
         engine = connect(MODEL, url)
-        with pytest.raises(EngineDead, match="takes nothing more for now and asks for"):
+        with pytest.raises(EngineDead, match="accepts no more requests for now and asks for"):
             engine.generate(prompts(3), 9)
 
 

@@ -176,7 +176,7 @@ def test_an_instruct_model_is_a_critic_through_vllm(folder, fake):
 def test_images_that_see_all_of_themselves_are_not_computed_on_a_cpu(folder, fake):
     """vLLM does so for Gemma 3 on a GPU; its CPU backend is causal, and does not say it."""
     fake.prefix_lm = True
-    with pytest.raises(UserError, match="does not let an image attend to itself"):
+    with pytest.raises(UserError, match="does not compute attention within an image"):
         loaded(folder)
     fake.started.clear()
     loaded(folder, hf_overrides={"is_mm_prefix_lm": 0})

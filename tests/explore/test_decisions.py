@@ -84,7 +84,7 @@ def test_annotate_import_takes_the_decisions_and_finetune_critic_its_folder(run,
 def test_decisions_of_another_run_are_one_line(run, tmp_path):
     path, _ = decide_some(run)
     other = write_run(tmp_path, 3, start=80, pictures=False)
-    with pytest.raises(Exception, match="none of the answers is about a sentence of"):
+    with pytest.raises(Exception, match="no answer is about a sentence of"):
         import_answers(ImportOptions(other, (path,), tmp_path / "data"))
 
 

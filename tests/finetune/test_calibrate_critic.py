@@ -249,7 +249,7 @@ def test_a_profile_of_another_critic_or_prompt_is_refused(profile, tmp_path):
     stored["critic"]["prompt"] = "vnli-0/0"
     changed = tmp_path / "prompt.json"
     changed.write_text(json.dumps(stored))
-    with pytest.raises(UserError, match=r"with prompt vnli-0/0, this one has vnli-4\.1/1"):
+    with pytest.raises(UserError, match=r"with prompt vnli-0/0, but this one has vnli-4\.1/1"):
         load_critic("bundled", CriticOptions(Placement(device="cpu"), profile=changed))
     moved = shutil.copytree(BUNDLED, tmp_path / "copy")  # the digest decides, not the name
     assert load_critic(
@@ -380,7 +380,7 @@ def test_a_critic_without_card_says_so_and_a_profile_ends_it(tmp_path, caplog):
     ("options", "said"),
     [
         ([], "give --out FILE for a profile, or --into-card"),
-        (["--into-card", "--map", "isotonic"], "no place for an isotonic map"),
+        (["--into-card", "--map", "isotonic"], "cannot hold an isotonic map"),
         (["--out", "there.json"], "exists"),
     ],
 )
@@ -398,9 +398,11 @@ def test_a_folder_named_like_a_critic_is_not_the_critic(tmp_path, monkeypatch):
     for name in ("bundled", "charts"):
         (tmp_path / name).mkdir()
         shutil.copy(BUNDLED / CARD, tmp_path / name)
-        with pytest.raises(UserError, match=f"{name} is no folder with a critic.json to write to"):
+        with pytest.raises(
+            UserError, match=f"{name} is not a folder with a critic.json to write to"
+        ):
             calibrate(name, tmp_path / "data", None, into_card=True)
         assert (tmp_path / name / CARD).read_bytes() == (BUNDLED / CARD).read_bytes()
     with pytest.raises(UserError, match="data") as raised:
         calibrate("./charts", tmp_path / "data", None, into_card=True)
-    assert "is no folder with" not in raised.value.message
+    assert "is not a folder with" not in raised.value.message

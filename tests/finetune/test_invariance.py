@@ -136,7 +136,7 @@ def test_two_that_share_the_optimizer_are_one_and_can_be_resumed(data, base, who
         assert sum(t.numel() for t in moments) <= 2 * state["master"].numel()
     alone = CliRunner().invoke(main, [*map(str, words), "--steps", "5", "--resume"])
     assert alone.exit_code == 2
-    assert "was divided among 2, and now there are 1" in alone.stderr
+    assert "was saved by 2 processes, but now there are 1" in alone.stderr
     best = ["--keep", "best", "--validate-steps", 5]
     made = two(*words, "--steps", 5, "--resume", *best)
     assert made.returncode == 0, made.stderr
@@ -158,7 +158,7 @@ def test_two_that_share_the_weights_are_one_and_can_be_resumed(data, base, whole
     other = [word for word in words if word != "--shard-weights"]
     made = two(*other, "--sharded", "--steps", 5, "--resume")
     assert made.returncode != 0
-    assert "go on with --shard-weights, as before" in made.stderr
+    assert "resume with --shard-weights, as before" in made.stderr
     best = ["--keep", "best", "--validate-steps", 3]
     made = two(*words, "--steps", 5, "--resume", *best)
     assert made.returncode == 0, made.stderr

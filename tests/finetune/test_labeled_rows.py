@@ -146,7 +146,7 @@ def test_what_is_not_found_is_asked_for_with_what_there_is(tmp_path):
         split(table(tmp_path, rows), tmp_path / "out")
     assert "img_path, caption, sentence, mark; pass --label-field NAME" in unnamed.value.hint
     rows = sentence_rows(tmp_path, label=("A", "B"))
-    with pytest.raises(UserError, match="“a”: is that right or wrong") as unexplained:
+    with pytest.raises(UserError, match="“a”: does that mean right or wrong") as unexplained:
         split(table(tmp_path, rows), tmp_path / "out")
     assert "--factual-value" in unexplained.value.hint
 

@@ -173,7 +173,7 @@ def test_a_reward_model_learns_which_of_two_is_better(data, captioner, tmp_path,
     assert [good] == pytest.approx(reward(prompt, texts[:1], pictures[:1]), abs=1e-4)
     with pytest.raises(UserError, match="no reward model"):
         load_reward_model(str(captioner), device="cpu", dtype="float32")
-    with pytest.raises(UserError, match="is a reward model, which writes no captions"):
+    with pytest.raises(UserError, match="is a reward model, which cannot write captions"):
         load_policy(str(out), DpoSettings())
 
 
@@ -387,15 +387,15 @@ def test_grpo_with_units_lora_merged_and_resumed(data, captioner, tmp_path, caps
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--batch-size", "6", "--generations", "4"), "no multiple of --generations"),
+        (("--batch-size", "6", "--generations", "4"), "not a multiple of --generations"),
         (("--generations", "1"), "2 or more"),
         (("--lora-rank", "0"), "--lora-rank 0: expected 1"),
         (("--steps", "-1"), "--steps -1: expected 0"),
         (("--steps", "0", "--epochs", "0"), "trains nothing"),
         (("--reward", "posh"), "--reference-field"),
-        (("--reward", "c_r=much"), "no weight"),
+        (("--reward", "c_r=much"), "not a weight"),
         (("--reward", "c_p", "--reward", "c_p=2"), "twice"),
-        (("--targets", "ears"), "no part ears"),
+        (("--targets", "ears"), "unknown part ears"),
         (("--reward", "nowhere"), "no such folder"),
     ],
 )

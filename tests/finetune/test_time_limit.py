@@ -143,6 +143,6 @@ def test_a_limit_holds_on_a_machine_on_which_a_whole_step_does_not_fit(monkeypat
 
 def test_what_is_no_time_is_said_before_a_step(monkeypatch):
     machine = Machine(58.0, 0.5, 1.0)
-    with pytest.raises(UserError, match="nothing of the 1 minutes was left"):
+    with pytest.raises(UserError, match="left none of the 1 minutes"):
         machine.train(monkeypatch, 1.0)
     assert machine.now - 1000 <= 1.1 * 60

@@ -126,7 +126,7 @@ def test_a_broken_domain_gate_is_one_line(tmp_path):
     path = tmp_path / GATE_FILE
     for content in (b"", b"x" * 100, b"\xff" * 8 + b"{}"):
         path.write_bytes(content)
-        with pytest.raises(UserError, match="is no gate of a critic: SafetensorError"):
+        with pytest.raises(UserError, match="is not a critic's gate: SafetensorError"):
             read_gate(tmp_path)
     save_file({"embed": np.zeros((2, 2), dtype=np.float32)}, path)
     with pytest.raises(UserError, match="`place` is missing"):
@@ -210,5 +210,5 @@ def test_a_damaged_array_of_labels_is_one_line(tmp_path):
     (tmp_path / "labels").mkdir()
     (tmp_path / "labels/channels.json").write_text("[]")
     (tmp_path / "labels/train.npy").write_bytes(b"no array")
-    with pytest.raises(UserError, match=r"train.npy is no array of labels: "):
+    with pytest.raises(UserError, match=r"train.npy is not an array of labels: "):
         dense_labels(tmp_path, "train", 1, 2)

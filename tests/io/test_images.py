@@ -162,7 +162,7 @@ def icon() -> bytes:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "no bytes"),
+        (b"", "is empty"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"),
         (b"\xef\xbb\xbf<?xml version='1.0'?><svg/>", "XML or SVG"),
         (b"\n<!DOCTYPE html><html>404</html>", "HTML"),
@@ -172,7 +172,7 @@ def icon() -> bytes:
         (b"\0\0\0\x18ftypheic\0\0\0\0", "HEIC"),
         (icon(), "ICO is not supported; convert it to PNG"),
         (b"\0\0\1\0ftypavif" + b"\0" * 99, "a damaged AVIF"),
-        (b"just words", "not an image format"),
+        (b"just words", "not a known image format"),
         (b"\x89PNG\r\n\x1a\n" + b"\0" * 64, "PNG"),
     ],
 )

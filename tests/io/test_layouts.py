@@ -129,7 +129,7 @@ def test_dialects(tmp_path, name, text):
         ("image,caption\na.jpg,A.\n".encode("utf-16-le"), "iconv -f UTF-16LE -t UTF-8"),
         ("image,caption\na.jpg,A.\n".encode("utf-16-be"), "iconv -f UTF-16BE -t UTF-8"),
         (b"image,caption\ra.jpg,A cat.\r", "carriage return"),
-        (b'image,"caption\na.jpg,A cat.\n', "do not end"),
+        (b'image,"caption\na.jpg,A cat.\n', "does not end"),
         (b"a.jpg,A cat.\nb.jpg,A dog.\n", "no field known to hold the caption"),
     ],
 )

@@ -383,7 +383,11 @@ def test_an_output_needs_an_input_of_its_kind(pictures, tmp_path):
     [
         ("annotations", "{n}.png", "it is in images: add --image-root images"),
         (".", "pictures/{n}-nowhere.png", "--image-root names the folder"),
-        (".", "/old/disk/images/{n}.png", "take /old/disk/ off the paths, and add --image-root ."),
+        (
+            ".",
+            "/old/disk/images/{n}.png",
+            "remove /old/disk/ from the paths, and add --image-root .",
+        ),
         ("annotations", "{here}/images/{n}.png", "add --image-root {here}/images"),
     ],
 )

@@ -246,7 +246,7 @@ def test_a_table_quotes_as_its_first_line_does(tmp_path, header, expected):
             "image,caption\ra.jpg,A.\r", "in.csv ends its lines with a bare carriage return",
             r"tr '\r' '\n' < in.csv > lines.csv",
         ),
-        ('\nimage,"caption\n', "in.csv, line 2: the names of the columns do not end", ""),
+        ('\nimage,"caption\n', "in.csv, line 2: the header row does not end", ""),
     ],
 )  # fmt: skip
 def test_a_table_without_a_first_line_says_so(tmp_path, text, message, hint):

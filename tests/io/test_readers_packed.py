@@ -137,7 +137,7 @@ def test_tar_with_captions_in_json(tmp_path):
 def test_truncated_tar_is_an_error(tmp_path):
     path = write_tar(tmp_path / "in.tar", [("1.txt", b"A."), ("1.jpg", b"J" * 100_000)])
     path.write_bytes(path.read_bytes()[:50_000])
-    with pytest.raises(UserError, match="no whole tar"):
+    with pytest.raises(UserError, match="not a complete tar"):
         list(open_source(str(path)))
 
 
@@ -181,7 +181,7 @@ def test_a_damaged_header_is_not_the_end_of_a_tar(tmp_path):
     whole = bytearray(path.read_bytes())
     whole[4 * 1024 : 4 * 1024 + 100] = b"\xff" * 100
     path.write_bytes(whole)
-    with pytest.raises(UserError, match="no whole tar"):
+    with pytest.raises(UserError, match="not a complete tar"):
         list(open_source(str(path)))
 
 

@@ -50,11 +50,11 @@ NEVER = "the input is never overwritten; choose another name"
         ("none/out", [], {}, "there is no folder none", "mkdir -p none"),
         (
             "out", ["out.0123abcd.partial"], {},
-            "out.0123abcd.partial has the name of a working file of out",
+            "out.0123abcd.partial has the name of a temporary file of out",
             "rename the input, or choose another name for the output",
         ),
         (
-            "full", [], {"force": True}, "full exists and is no file that could be replaced",
+            "full", [], {"force": True}, "full exists and is not a file that can be replaced",
             "choose another name; for a device or a pipe, write to - and redirect",
         ),
     ],
@@ -121,7 +121,7 @@ def test_what_killed_runs_left_goes_before_the_work_begins(folder):
 
 def test_a_new_folder_is_new(folder):
     writing.check_new_folder(folder / "new")
-    for name, message in (("full", "full is not empty"), ("file", "file is no folder")):
+    for name, message in (("full", "full is not empty"), ("file", "file is not a folder")):
         with pytest.raises(UserError) as caught:
             writing.check_new_folder(folder / name)
         assert said(folder, caught.value) == (message, "choose a new folder")
@@ -213,7 +213,7 @@ def test_why_a_journal_is_not_opened(folder):
         "use the same settings, or start over with --force",
     )
     assert journal_error(folder / "file") == (
-        "file exists and is no journal",
+        "file exists and is not a journal",
         "move it, or choose another name for the output",
     )
     path.write_bytes(path.read_bytes()[:-20] + b"\n")
@@ -294,9 +294,12 @@ def test_a_journal_on_a_full_disk(folder, monkeypatch, call):
             "o.csv", "o.csv: an output as CSV needs such an input, not JSON Lines",
             "name the output .jsonl or .parquet",
         ),
-        ("full", "full exists and is no JSON Lines that could be replaced", "choose another name"),
         (
-            "q.jsonl", "q.quarantine.jsonl exists and is no quarantine",
+            "full", "full exists, but not as JSON Lines output that can be replaced",
+            "choose another name",
+        ),
+        (
+            "q.jsonl", "q.quarantine.jsonl exists and is not a quarantine file",
             "move it, or choose another name for the output",
         ),
         (

@@ -120,7 +120,7 @@ def test_what_was_read_is_never_read_again(examples, folder, monkeypatch):
     monkeypatch.setattr(number_floors, "_engine", pytest.fail)
     assert number_floors.texts_of(examples, file, folder) == texts
     file.write_text("[1]\n")
-    with pytest.raises(UserError, match="holds no texts of images"):
+    with pytest.raises(UserError, match="does not hold OCR texts of images"):
         number_floors.texts_of(examples, file, folder)
 
 
@@ -214,7 +214,7 @@ def test_what_is_missing_is_named(examples, monkeypatch):
     assert left_out["floor:digits"] == "it gives everything the same score"
     with pytest.raises(UserError, match="there is no floor:luck"):
         read_scores("floor:luck", examples)
-    with pytest.raises(UserError, match=r"known are: .*floor:numbers=FILE"):
+    with pytest.raises(UserError, match=r"the floors are: .*floor:numbers=FILE"):
         read_scores("floor:numbers", examples)
 
 

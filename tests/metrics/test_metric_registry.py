@@ -124,5 +124,5 @@ def test_a_critics_profile_needs_a_critic(tmp_path):
     expect_critic(["metric:critic=bundled"], tmp_path)
     expect_critic(["contextual-critic"], tmp_path)
     expect_critic(["cosine"], None)
-    with pytest.raises(UserError, match="no metric here asks a critic"):
+    with pytest.raises(UserError, match="no metric here uses a critic"):
         expect_critic(["metric:cosine", "floor:length"], tmp_path)

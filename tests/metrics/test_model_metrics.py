@@ -100,7 +100,7 @@ def test_models_that_are_none_are_named(towers, tmp_path):
             vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=1
         )
     ).save_pretrained(tmp_path / "bert")
-    with pytest.raises(UserError, match="two towers"):
+    with pytest.raises(UserError, match="two-tower model"):
         load_metric(f"clipscore={tmp_path / 'bert'}")
     # a BLIP-2 that generates has no heads for retrieval: they would be random
     model = transformers.Blip2ForImageTextRetrieval.from_pretrained(towers["blip2"])

@@ -98,7 +98,7 @@ def test_what_is_no_such_file_is_refused(file, tmp_path):
     torch.save({"module.weight": torch.ones(2)}, tmp_path / "other.pt")
     torch.save(torch.nn.Linear(2, 2), tmp_path / "whole.pt")
     for name, said in (
-        ("other.pt", "is no CLIP in OpenAI's format .*: it holds module.weight"),
+        ("other.pt", "is not a CLIP model in OpenAI's format .*: it holds module.weight"),
         ("whole.pt", "does not hold plain tensors"),
     ):
         with pytest.raises(UserError, match=said):

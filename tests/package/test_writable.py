@@ -94,7 +94,7 @@ def test_rate_captions(tmp_path, name):
 )
 def test_the_cache_of_texts_in_images(tmp_path, text):
     (tmp_path / "cache.jsonl").write_bytes(text.encode())
-    with pytest.raises(UserError, match="holds no texts of images"):
+    with pytest.raises(UserError, match="does not hold OCR texts of images"):
         texts_of([], tmp_path / "cache.jsonl", tmp_path)
     assert (tmp_path / "cache.jsonl").read_bytes() == text.encode()
 
@@ -115,7 +115,7 @@ def test_what_is_no_cache_of_texts_is_one_line(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere/at/all")
     for name in ("cache.jsonl", "folder", "dangling"):
-        with pytest.raises(UserError, match="holds no texts of images"):
+        with pytest.raises(UserError, match="does not hold OCR texts of images"):
             texts_of([], tmp_path / name, tmp_path)
 
 
@@ -135,7 +135,7 @@ def test_a_training_run_begins_in_a_new_folder(tmp_path):
         check_run_folder(tmp_path / "mine", "captions train-vela", go_on=False)
     with pytest.raises(UserError, match="holds a run of captions train-vela"):
         check_run_folder(tmp_path / "mine", "captions finetune", go_on=True)
-    with pytest.raises(UserError, match="no folder"):
+    with pytest.raises(UserError, match="not a folder"):
         check_new_folder(out / MARK)
 
 

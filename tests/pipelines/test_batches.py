@@ -115,7 +115,7 @@ def test_batches_of_something_else_do_not_count(tmp_path, change, caplog):
     assert path.exists() == (change == "foreign")
     if change == "foreign":
         assert path.read_text() == "precious"
-        assert "is not ours" in caplog.text
+        assert "was not written by revise-captions" in caplog.text
 
 
 def test_a_link_is_not_followed(tmp_path):

@@ -211,7 +211,7 @@ def test_stages_that_do_not_fit_are_refused(command, tmp_path, monkeypatch):
     monkeypatch.setenv("SCRIPTED_CRITIC", "another")
     ran = command("c.jsonl", "d.jsonl", "--stage", "critique")
     assert ran.code == 2
-    assert "judged by the critic hash, this one is another" in ran.err
+    assert "judged by the critic hash, but this critic is another" in ran.err
     assert command("c.jsonl", "d.jsonl").code == 0
 
 

@@ -68,11 +68,11 @@ def test_terminal_and_headline_say_what_it_rests_on(tally):
     assert "Of accepted rewrites 50.0 % were true." in text
     bounds = " ".join(printed(tally.to_json(errors={"": errors(None)})).split())
     assert "53.1 % before and between " in bounds
-    assert "How many accepted rewrites are true, nobody measured" in bounds
+    assert "accepted rewrites that are true was never measured" in bounds
     alone = printed(tally.to_json(calibrated=False))
     assert "as the uncalibrated critic sees it" in alone.replace("\n", " ")
     assert "Called factual" in alone
-    assert "uncalibrated: nobody measured" in " ".join(alone.split())
+    assert "uncalibrated: this critic's error rates were never measured" in " ".join(alone.split())
     assert "corrected" not in alone
 
 
@@ -113,10 +113,12 @@ def test_the_report_shows_it(tally, tmp_path):
     )
     assert "Corrected for the critic's errors, 53.1 %" in " ".join(lead.split())
     assert lead.index("53.1 %") < lead.index("As the critic itself sees it,")
-    assert "How many accepted rewrites are true, nobody measured" in page
+    assert "accepted rewrites that are true was never measured" in page
     plain = tmp_path / "p.html"
     write_report(plain, summary=tally.to_json(calibrated=False), rows=[], title="t")
-    assert "The share that the uncalibrated critic judges factual." in plain.read_text()
+    assert (
+        "The share of sentences that the uncalibrated critic judges factual." in plain.read_text()
+    )
 
 
 def test_too_few_records_are_not_corrected():
@@ -171,7 +173,7 @@ def test_sentences_of_unmeasured_experts_are_left_out_and_said_to_be():
     assert [one["expert"] for one in found["corrected"]["rests_on"]] == ["a"]
     assert found["experts"]["b"]["corrected"] is None
     text = " ".join(printed(found).split())
-    assert "Without 40 sentences of which nobody measured how often their judge errs." in text
+    assert "Without 40 sentences judged by a critic whose error rates were never measured." in text
     assert "“a” calls 90.0 % of true and 20.0 % of wrong sentences factual" in text
     assert tally.to_json(errors={"a": None, "b": None})["corrected"] is None
 

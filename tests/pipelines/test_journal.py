@@ -198,7 +198,7 @@ def test_a_forged_header_is_an_error(tmp_path, body):
 def test_what_is_no_file_is_no_journal(tmp_path):
     os.mkfifo(tmp_path / "j")
     for options in ({}, {"resume": True}, {"force": True}):
-        with pytest.raises(UserError, match="no journal"):
+        with pytest.raises(UserError, match="not a journal"):
             Journal.open(tmp_path / "j", SETTINGS, **options)
     (tmp_path / "link").symlink_to(filled(tmp_path / "mine"))
     before = (tmp_path / "mine").read_bytes()
@@ -246,7 +246,7 @@ def test_an_unfinished_run_is_not_thrown_away_unasked(tmp_path):
 def test_foreign_files_are_left_alone(tmp_path, content):
     (tmp_path / "j").write_bytes(content)
     for options in ({}, {"resume": True}, {"force": True}):
-        with pytest.raises(UserError, match="no journal"):
+        with pytest.raises(UserError, match="not a journal"):
             Journal.open(tmp_path / "j", SETTINGS, **options)
     assert (tmp_path / "j").read_bytes() == content
 

@@ -35,9 +35,11 @@ def test_what_recurs_on_many_images_is_told_before_anything_else():
     assert (rewrite["text"], rewrite["times"]) == ("A.", 400)  # of FIXED, in every row
     shown = " ".join(printed(summary).split())
     assert shown.startswith(
-        "One caption stands on many images: 20 of 400 captions are “I am sorry, I cannot"
+        "Many images share one caption: 20 of 400 captions are “I am sorry, I cannot"
     )
-    assert shown.index("Many images got one rewrite") < shown.index(summary["headline"]["text"])
+    assert shown.index("Many images got the same rewrite") < shown.index(
+        summary["headline"]["text"]
+    )
     assert "\x1b" not in shown
     one_image = tally_of_captions(captions, ["a"] * 400)
     few = tally_of_captions([STUCK] * (PLACES - 1), map(str, range(PLACES - 1)))

@@ -289,7 +289,7 @@ def test_mostly_unscored_is_what_the_page_begins_with(tmp_path):
     assert '<div class="headline unscored">' in body
     assert body.index("--critic FOLDER") < body.index('class="tiles"')
     main = body[body.index("<main") :]
-    assert "How sure the critic was" not in main  # no plot of nothing
+    assert "How confident the critic was" not in main  # no plot of nothing
     assert "Factuality, before and after" not in main
     assert "1 outside the model's domain" in main
 

@@ -12,7 +12,7 @@ from revise_captions.runs.journal import RowResult
 from revise_captions.runs.outputs import OutputCounts, quarantine_status
 
 BAD = BadRow("in.jsonl", 9, Reason.IMAGE_NOT_FOUND, "gone", "{}")
-GO_ON = "Or go on, and leave such captions as they are, with --allow-unscored."
+GO_ON = "Or continue with --allow-unscored, which leaves such captions as they are."
 
 
 def window(*reasons: str) -> RowResult:

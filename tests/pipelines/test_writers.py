@@ -120,7 +120,7 @@ def test_a_foreign_file_with_the_name_of_the_quarantine_stays(tmp_path):
                 run(source, tmp_path / "out.jsonl", bad=bad, force=force)
     opened = open_source(str(source))
     for bad in ([], [1]):  # it appeared when the run was under way
-        with pytest.raises(UserError, match="no quarantine"):
+        with pytest.raises(UserError, match="not a quarantine"):
             writers.write(opened, revised(opened, bad), str(tmp_path / "out.jsonl"))
     assert foreign.read_text() == "precious\n"
     assert names(tmp_path) == {"in.jsonl", "out.quarantine.jsonl"}
@@ -233,7 +233,7 @@ def test_no_input_is_an_output_by_any_name(tmp_path):
                     writers.check_output(open_source(str(given)), str(tmp_path / out), force=True)
             (tmp_path / name).unlink()
         working = path.rename(tmp_path / f"{out}.0123abcd.partial")  # what a killed run leaves
-        with pytest.raises(UserError, match="name of a working file"):
+        with pytest.raises(UserError, match="name of a temporary file"):
             writers.check_output(open_source(str(working)), str(tmp_path / out), force=True)
         working.rename(path)
     os.link(path, tmp_path / "out.jsonl")
@@ -256,7 +256,7 @@ def test_what_standard_input_comes_from_is_not_overwritten(tmp_path):
     with path.open() as given:
         command = [sys.executable, "-c", script, str(path)]
         ran = subprocess.run(command, stdin=given, capture_output=True, text=True, check=False)
-    assert "is the input, by way of standard input" in ran.stderr
+    assert "is the input, through standard input" in ran.stderr
 
 
 def test_an_image_is_not_overwritten(tmp_path):
@@ -328,7 +328,7 @@ def test_devices_and_folders_are_not_replaced(tmp_path):
     for name, target in links.items():
         (tmp_path / name).symlink_to(target)
     for name in ("/dev/null", "/dev/stdout", "/dev/fd/1", "folder", "pipe", *links):
-        with pytest.raises(UserError, match="could be replaced"):
+        with pytest.raises(UserError, match="can be replaced"):
             writers.check_output(source, str(tmp_path / name), force=True)
         with pytest.raises((UserError, IsADirectoryError)), writing.replacing(tmp_path / name):
             pass

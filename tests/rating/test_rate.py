@@ -276,7 +276,7 @@ def test_the_board_beside_peoples_scores(rate, tmp_path):
     ("text", "says"),
     [
         ("who,score\nx,1\n", "expected the columns `captioner` and `score`"),
-        ("captioner,score\nx,1\ny,2\nx,3\n", "row 3: x was scored in a row before"),
+        ("captioner,score\nx,1\ny,2\nx,3\n", "row 3: x already has a score in an earlier row"),
         ("captioner,score\nx,high\n", "row 1: `score` is 'high'"),
         ("captioner,score\nx,nan\n", "row 1: `score` is nan"),
         ("captioner,score\nx,1\nq,2\n", "people scored 1 of the leaderboard's captioners"),
@@ -456,7 +456,7 @@ def test_ten_images_are_too_few_and_the_judging_prints_no_table(rate, tmp_path, 
     ]
     assert [says in text for text in pages] == [few] * 3
     assert "Factuality" not in out + err  # as a run says of what it rewrote
-    assert "what cannot be judged is in board/judged-in.quarantine.jsonl" in err
+    assert "rows that cannot be judged are in board/judged-in.quarantine.jsonl" in err
 
 
 @pytest.mark.parametrize(

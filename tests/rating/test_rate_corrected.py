@@ -85,12 +85,12 @@ def test_each_expert_is_corrected_for_its_own_errors(rated):
     assert "test scenes: “scenes” calls 90.0 % of the true and 20.0 % of the wrong" in said
     assert "test charts: “charts” calls 70.0 % of the true and 10.0 % of the wrong" in said
     assert "Without" not in said
-    assert "Revised captions" not in said  # there are none
+    assert "Shares of revised captions" not in said  # there are none
 
 
 def test_what_is_said_of_revised_captions_is_said_where_there_are_some(rated):
     some = replace(rated.ratings, captioners=("x" + REVISED,))
-    assert note(replace(rated, ratings=some), ERRORS).endswith("cannot be corrected so.")
+    assert note(replace(rated, ratings=some), ERRORS).endswith("cannot be corrected this way.")
 
 
 def test_the_wrong_experts_errors_would_not_do(rated):
@@ -105,7 +105,9 @@ def test_images_whose_judge_nobody_measured_are_left_out(rated):
     assert share.low < TRUE < share.high
     alone = corrected(rate(captions(400, "scenes", 1)), known, 200)["x"]
     assert share.value == alone.value
-    assert "Without 400 images whose judge's errors nobody measured" in note(rated, known)
+    assert "Without 400 images judged by a critic whose error rates were never measured" in note(
+        rated, known
+    )
     assert corrected(rated, {"scenes": None, "charts": None}, 200) == {}
 
 

@@ -100,7 +100,7 @@ def test_a_cut_recipe_goes_on_and_only_what_depends_on_a_change_is_done_again(
     monkeypatch.setenv("SCRIPTED_DIES", "3")
     code_, _, said = run(capsys)
     assert code_ == 3
-    assert "the same command goes on" in said
+    assert "the same command resumes" in said
     monkeypatch.delenv("SCRIPTED_DIES")
     code_, _, said = run(capsys)
     assert code_ == 0, said
@@ -133,7 +133,7 @@ def test_what_the_recipe_did_not_write_is_not_replaced(tmp_path, capsys):
     with Path("out.jsonl").open("a") as file:
         file.write("\n")
     code_, _, said = run(capsys)
-    changed = "out.jsonl was changed since the recipe wrote it"
+    changed = "out.jsonl has changed since the recipe wrote it"
     assert (code_, said) == (2, f"captions run: {changed}\n  {HINT}\n")
 
 
@@ -150,7 +150,7 @@ HINT = "--force writes it anew; or name another one"
         ('in = "a"\nout = "b"\n[judge]\nstages = "later"\n', "'in turn'"),
         ('in = "a"\nout = "b"\n[select]\nstratify = "captioner"\n', "add sample"),
         ('in = "a"\nout = "b"\njudge = 3\n', "expected a section [judge]"),
-        ('in = "a"\nout = "-"\n', "out is a file or a folder, not -"),
+        ('in = "a"\nout = "-"\n', "out must be a file or a folder, not -"),
         ("in = ", "is not readable TOML"),
         (f"in = {5000 * '['}", "is not readable TOML"),
     ],
@@ -226,7 +226,7 @@ def test_a_strangers_folder_beside_out_is_left_alone(tmp_path, capsys, pilot):
     Path("out.jsonl.steps/precious").write_text("mine")
     code_, _, said = run(capsys, *pilot)
     assert code_ == 2
-    assert "no recipe wrote it" in said
+    assert "was not written by a recipe" in said
     assert [path.name for path in Path("out.jsonl.steps").iterdir()] == ["precious"]
 
 

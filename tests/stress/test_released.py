@@ -110,7 +110,7 @@ def test_the_originals_are_a_benchmark_with_ratings_and_a_split(folder):
 
 
 def test_what_is_not_there_is_said(tmp_path):
-    with pytest.raises(UserError, match="of the benchmark contextref, and this is plain"):
+    with pytest.raises(UserError, match="for the benchmark contextref, but this is plain"):
         run(StressOptions(("length",), tmp_path, protocol="released"))
     with pytest.raises(UserError, match=r"there is no df_metric_gold\.csv"):
         run(StressOptions(("length",), tmp_path, protocol="released", benchmark="contextref"))

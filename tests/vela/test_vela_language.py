@@ -165,7 +165,7 @@ def test_a_foreign_file_is_no_cache(tmp_path):
 
     with sqlite3.connect(tmp_path / "other.db") as base:
         base.execute("CREATE TABLE mine (x)")
-    with pytest.raises(UserError, match="no cache of features"):
+    with pytest.raises(UserError, match="not a feature cache"):
         FeatureCache(tmp_path / "other.db")
     assert (tmp_path / "notes.txt").read_text() == "my notes, " * 500
 

@@ -90,5 +90,5 @@ def test_unknown_models_are_refused(tmp_path):
     with pytest.raises(UserError):
         load_pair(str(tmp_path / "none"))
     language = tinyvela.language(tmp_path / "lm")
-    with pytest.raises(UserError, match="towers"):
+    with pytest.raises(UserError, match="two-tower"):
         load_pair(str(language))

@@ -84,5 +84,6 @@ class Benchmark:
                 names = " or ".join(pattern.split("|"))
                 raise UserError(
                     f"{self.name}: there is no {names} in {folder}",
-                    hint=f"get it from {self.source} ({self.licence}); nothing is fetched for you",
+                    hint=f"get it from {self.source} ({self.licence}); nothing is downloaded for "
+                    "you",
                 )

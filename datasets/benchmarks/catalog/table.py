@@ -23,7 +23,7 @@ def benchmark(name: str) -> Benchmark:
     if not isinstance(found, Benchmark) or found.name != name:
         raise UserError(
             f"the benchmark {name!r} is {getattr(found, 'name', type(found).__name__)!r}",
-            hint="its package has to declare a `Benchmark` of that name",
+            hint="its package must declare a `Benchmark` of that name",
         )
     return found
 

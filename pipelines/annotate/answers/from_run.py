@@ -69,7 +69,7 @@ def decided_in(run: Path, items: set[str]) -> DecidedRun:
                 images[name] = ref
     if not units:
         raise UserError(
-            f"none of the answers is about a sentence of {run}",
+            f"no answer is about a sentence of {run}",
             hint="give the run whose report or explorer the decisions were made in",
         )
     units = list({unit.id: unit for unit in units}.values())

@@ -105,8 +105,7 @@ def _provenance(entry: Benchmark, options: ConvertOptions) -> Provenance:
     held_out = entry.name in BENCHMARK_ITSELF
     if held_out and not options.allow_benchmark:
         raise UserError(
-            f"{entry.name} is what critics are evaluated on: a critic trained on it cannot be "
-            "evaluated",
+            f"critics are evaluated on {entry.name}: a critic trained on it cannot be evaluated",
             hint="--allow-benchmark converts it anyway and marks data.json for good",
         )
     note = entry.note

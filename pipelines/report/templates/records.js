@@ -84,7 +84,7 @@
     if (!place.open || !reading) return;
     const answer = await fetch(reading).catch(() => null);
     if (!answer?.ok) {
-      place.lastElementChild.textContent = "Not read: is explore still running, and the image still there?";
+      place.lastElementChild.textContent = "Not read. Is explore still running, and does the image still exist?";
       return;
     }
     place.outerHTML = await answer.text() || '<p class="aside">No chart was read.</p>';
@@ -154,7 +154,7 @@
       const headers = { "Content-Type": "application/json" };
       const answer = await fetch("decide", { method: "POST", headers, body }).catch(() => null);
       if (!answer?.ok) {
-        told.textContent = "Not kept: is explore still running, and the disk not full?";
+        told.textContent = "Not saved. Is explore still running, and is the disk full?";
         return false;
       }
       const { decided, left } = await answer.json();
@@ -231,7 +231,7 @@
       const body = JSON.stringify({ undecided: dialog.querySelector("select").value });
       const headers = { "Content-Type": "application/json" };
       const answer = await fetch("apply", { method: "POST", headers, body }).catch(() => null);
-      applied.textContent = answer?.ok ? (await answer.json()).said : "Not written: is explore still running?";
+      applied.textContent = answer?.ok ? (await answer.json()).said : "Not written. Is explore still running?";
       event.target.disabled = false;
     });
   }

@@ -119,7 +119,7 @@ Start with:
 
 captions: click.Command = Umbrella(
     NAME,
-    help="Find and mend what is not true of the image in captions by vision–language models.",
+    help="Find and correct what is false in image captions written by vision–language models.",
     epilog=EPILOG,
     context_settings=SETTINGS,
     params=[version_option()],

@@ -26,7 +26,7 @@ class CompletionOptions:
 
 @command(CompletionOptions, heading="Settings and shell")
 def completion(options: CompletionOptions) -> None:
-    """Print what makes a shell complete these commands.
+    """Print a script for shell completion of these commands.
 
     SHELL is bash, zsh or fish. In bash: `eval "$(captions completion bash)"`.
     """

@@ -50,7 +50,7 @@ def init_config(options: ConfigOptions) -> None:
     check_writable(options.out, (), force=options.force)
     with replacing(options.out) as file:
         file.write(f"{text}\n".encode())
-    echo(f"{options.out}: pass it as --config {options.out}")
+    echo(f"{options.out}: pass it with --config {options.out}")
 
 
 def lines(command: click.Command, usage: str) -> Iterator[str]:

@@ -39,7 +39,7 @@ class OutputPath(click.Path):
         mine = param.opts[-1] if isinstance(param, click.Option) else param.make_metavar(ctx)
         if other := next((name for name, at in taken.items() if at == real and name != mine), ""):
             hint = "choose another name for one of them"
-            raise UserError(f"{value} is the file of {mine} and of {other}", hint=hint)
+            raise UserError(f"{value} is the file of both {mine} and {other}", hint=hint)
         taken[mine] = real
         return path
 
@@ -166,49 +166,49 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
     "--allow-urls": {"is_flag": True, "help": "Download images given as public http(s) URLs."},
     "--strict": {
         "is_flag": True,
-        "help": "Stop where the input may lack rows, such as a tar archive that was cut; without "
-        "this option a warning says so.",
+        "help": "Stop if the input may be missing rows, as in a truncated tar archive; without "
+        "this option, only warn.",
     },
     "--limit": {"type": COUNT, "help": "Stop after this many records."},
     # models
     "--critic": {
         "default": "bundled",
-        "help": "Critic model: `bundled` (drawn scenes; charts with the extra `charts`), `charts`, "
-        "a checkpoint folder, a Hugging Face model id, or MODEL@http://host:8000/v1 for a model on "
-        "an OpenAI-compatible server. Several, by commas: each image goes to the first that takes "
-        "it.",
+        "help": "Critic model: `bundled` (drawn scenes; charts with the extra `charts`), "
+        "`charts`, a checkpoint folder, a Hugging Face model id, or MODEL@http://host:8000/v1 "
+        "for a model on an OpenAI-compatible server. Separate several with commas: each image "
+        "goes to the first critic that accepts it.",
     },
     "--expert": {
         "default": (),
         "multiple": True,
         "metavar": "NAME.OPTION=VALUE",
-        "help": "An option of one critic of several, such as charts.threshold=0.4; repeatable.",
+        "help": "Set an option of one of several critics, such as charts.threshold=0.4; "
+        "repeatable.",
     },
     "--adapter": {"help": "LoRA adapter for the critic: a folder or a Hugging Face model id."},
     "--critic-profile": {
         "type": EXISTING_FILE,
-        "help": "Profile of the critic, from `captions calibrate`: its P(factual) is calibrated by "
-        "it, and shares are also given corrected for its errors.",
+        "help": "Profile of the critic, from `captions calibrate`: calibrates its P(factual), "
+        "and adds shares corrected for its errors.",
     },
     "--reviser": {
-        "help": "Reviser model: as for --critic, `smollm2`, a small one for English that needs no "
-        "network, or `drop`, which deletes flagged sentences.  "
-        "[default: with the bundled critic the bundled one; an instruct model as critic rewrites "
-        "itself; any other critic needs one]",
+        "help": "Reviser model: as for --critic, or `smollm2`, a small offline model for "
+        "English, or `drop`, which deletes flagged sentences.  [default: the bundled reviser for "
+        "the bundled critic; an instruct model is its own reviser; any other critic needs one]",
     },
     "--engine": {
         "type": Named(registry.ENGINES),
         "default": "transformers",
-        "help": "Inference engine for models that name no server: `transformers` or `vllm` (needs "
-        "the extra `vllm`), both in this process, or one of another package. `openai`: every model "
-        "must name its server.",
+        "help": "Inference engine for models without a server address: `transformers` or `vllm` "
+        "(needs the extra `vllm`), both in this process, or one from another package. `openai`: "
+        "every model must have a server address.",
     },
     "--samples": {
         "type": click.IntRange(0, 100),
         "default": 0,
         "show_default": False,
-        "help": "For a critic server without log-probabilities: estimate P(factual) as the "
-        "fraction of Yes in this many sampled answers (5 in the paper).  [default: 0, which "
+        "help": "For a critic on a server without log-probabilities: estimate P(factual) as the "
+        "fraction of Yes among this many sampled answers (5 in the paper).  [default: 0, which "
         "leaves such sentences unscored]",
     },
     "--batch-size": {"type": COUNT, "default": 16, "help": "Captions per forward pass."},
@@ -223,13 +223,13 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
     },
     "--compile": {
         "is_flag": True,
-        "help": "Compile the critic's layers: a slower start, then faster inference. Works for "
-        "PaliGemma 2 critics in this process; on a CPU it needs a C++ compiler.",
+        "help": "Compile the critic's layers: slower start, faster inference. Only for PaliGemma 2 "
+        "critics in this process; on a CPU it needs a C++ compiler.",
     },
     "--trust-remote-code": {
         "is_flag": True,
-        "help": "Run Python code that comes with an instruct model (`auto_map`). It runs "
-        "with your permissions: read it first. Without this option no such code runs.",
+        "help": "Run Python code shipped with an instruct model (`auto_map`). It runs with your "
+        "permissions: read it first. Without this option, no such code runs.",
     },
     # decisions
     "--threshold": {
@@ -239,15 +239,15 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
     },
     "--target-precision": {
         "type": click.FloatRange(0, 1, min_open=True),
-        "help": "Instead of --threshold: use the threshold at which this fraction of the flagged "
-        "sentences is nonfactual on the critic's validation data.",
+        "help": "Instead of --threshold: use the threshold with this precision on the critic's "
+        "validation data, the fraction of flagged sentences that are nonfactual.",
     },
     # verification
     "--verify": {
         "metavar": "CHECKS",
-        "help": "Checks of the revisions, comma-separated (need the extra `posh`): `text`, claims "
-        "that were lost or changed although no rationale names them; `critic`, each claim put to "
-        "the critic; `posh`, mistakes and omissions against a reference caption.",
+        "help": "Checks to run on the revisions, comma-separated (need the extra `posh`): "
+        "`text`, claims lost or changed though no rationale names them; `critic`, each claim "
+        "judged by the critic; `posh`, mistakes and omissions compared with a reference caption.",
     },
     "--reference-field": {
         "metavar": "FIELD",
@@ -255,14 +255,15 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
     },
     "--units": {
         "default": "graph",
-        "help": "What takes captions apart: `graph`, statements from scene graphs (needs the extra "
-        "`posh`); `sentences`, whole ones, judged in their caption; or a language model's name.",
+        "help": "How captions are split into units: `graph`, statements from scene graphs (needs "
+        "the extra `posh`); `sentences`, whole sentences judged in their caption; or a language "
+        "model's name.",
     },
     "--verifier": {
         "multiple": True,
         "default": ("bundled",),
-        "help": "Model that says whether a unit is true, as --critic of revise-captions; several "
-        "vote.",
+        "help": "Model that decides whether a unit is true, as for --critic of revise-captions; "
+        "several vote.",
     },
     "--judge": {
         "default": "offline",
@@ -278,8 +279,8 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
     "--force": {"is_flag": True, "help": "Overwrite OUT and discard an unfinished run of it."},
     "--allow-unscored": {
         "is_flag": True,
-        "help": "Go on even if nearly all sentences of the first 64 records cannot be judged, "
-        "which otherwise ends the run.",
+        "help": "Continue even if almost no sentence of the first 64 records can be judged, which "
+        "otherwise ends the run.",
     },
     "--max-quarantine": {
         "type": click.FloatRange(0, 1),

@@ -29,10 +29,10 @@ def score_dcscore(options: DcscoreOptions) -> int:
 
     Score the captions in IN by their primitive information units (DCScore).
 
-    OUT gets one line per caption: s_p, s_r, F and their parts, and every unit with its verdict,
-    its place, and what it matches in the reference. Rows that cannot be scored go to
-    NAME.quarantine.jsonl, if OUT is NAME.jsonl, with the reason. Means with 95 % bootstrap
-    intervals over images are printed.
+    OUT gets one line per caption: s_p, s_r, F and their parts, and every unit with its verdict, its
+    place, and what it matches in the reference. Rows that cannot be scored go, with the reason, to
+    NAME.quarantine.jsonl if OUT is NAME.jsonl. Means with 95 % bootstrap intervals over images are
+    printed.
     """
     from revise_captions.dcscore.run import run
     from revise_captions.runs.outputs import quarantine_status

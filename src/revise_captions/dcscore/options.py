@@ -22,27 +22,27 @@ _NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
 
 @dataclass(frozen=True, slots=True)
 class UnitModels:
-    """Who takes captions apart, matches and verifies."""
+    """Models that decompose, match and verify."""
 
     decomposer: str = option(
-        OFFLINE, f"What takes texts apart: `offline` (scene graphs and clauses), {_NAME}"
+        OFFLINE, f"Splits texts into units: `offline` (scene graphs and clauses), {_NAME}"
     )
     matcher: str = option(
-        OFFLINE, f"What finds units in the reference: `offline` (POSH's offline judge), {_NAME}"
+        OFFLINE, f"Finds units in the reference: `offline` (POSH's offline judge), {_NAME}"
     )
     verifier: tuple[str, ...] = option(
         (REFERENCE,),
-        "What decides whether a unit is true: `reference` looks at no image, a unit is true where "
-        "the reference says it; `bundled`, or another critic of ours, judges units as sentences; "
-        f"any other vision–language model is asked by image and reference: {_NAME} Give several "
-        "for an ensemble.",
+        "Decides whether a unit is true. `reference` ignores the image: a unit is true if the "
+        "reference states it; `bundled`, or another critic of this package, judges units as "
+        f"sentences; any other vision–language model is asked with image and reference: {_NAME} "
+        "Give several for an ensemble.",
     )
     vote: Literal["majority", "mean"] = option(
         "majority",
         "How an ensemble decides: by majority (a tie is unscored), or by the mean P(correct).",
     )
     threshold: float | None = shared_option(
-        "--threshold", help="Threshold of critics of ours.  [default: the calibrated one]"
+        "--threshold", help="Threshold of this package's critics.  [default: the calibrated one]"
     )
     critic_profile: Path | None = shared_option(
         "--critic-profile", help="Profile of the critic that verifies, from captions calibrate."
@@ -56,13 +56,13 @@ class UnitModels:
     placement: Placement = group(Placement, batch_size=16)
     protocol: str = option(
         PAPER,
-        "Recall by the paper's equation, or as the authors' code computes it.",
+        "Compute recall by the paper's equation, or as the authors' code does.",
         choices=(PAPER, RELEASED),
     )
     prompts: Path | None = option(
         None,
-        "Folder of your copy of the authors' evaluation_decapbench.py, whose prompts and numbers "
-        "of samples are used (--protocol released).",
+        "Folder with your copy of the authors' evaluation_decapbench.py, whose prompts and "
+        "sample counts are used (--protocol released).",
         type=EXISTING_FOLDER,
     )
 
@@ -75,7 +75,7 @@ class UnitModels:
         """Raises `UserError` if the options contradict each other."""
         if REFERENCE in self.verifier and self.looks:
             raise UserError(
-                "--verifier reference looks at no image, so it cannot vote with other verifiers",
+                "--verifier reference ignores the image, so it cannot vote with other verifiers",
                 hint="leave it out: units are matched with the reference anyway",
             )
         if self.prompts is None:
@@ -107,8 +107,8 @@ class DcscoreOptions:
     )
     units_field: str = option(
         "oracle_facts",
-        "Field that holds the reference's units where somebody made them by hand: a list of "
-        "texts. Rows without it have their reference taken apart by the decomposer.",
+        "Field that holds hand-made units of the reference: a list of texts. In rows without it, "
+        "the decomposer splits the reference.",
     )
     group_field: str = option(
         "",

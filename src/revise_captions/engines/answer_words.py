@@ -36,7 +36,7 @@ def word_ids(vocabulary: Mapping[str, int], words: Sequence[str], name: str) -> 
         if not ids:
             raise UserError(
                 f"the tokenizer of {name} has no single token for {word!r}",
-                hint="name another model: its answers cannot be scored",
+                hint="choose another model: the answers of this one cannot be scored",
             )
     return [sorted(ids) for ids in found]
 

@@ -88,7 +88,7 @@ def answer_ends(model: Any, tokenizer: Any, name: str) -> tuple[int, ...]:
     ids = listed if isinstance(listed, list) else [listed]
     ends = dict.fromkeys(i for i in (tokenizer.eos_token_id, *ids) if i is not None)
     if not ends:
-        raise UserError(f"{name} names no token that ends an answer (eos_token)")
+        raise UserError(f"{name} defines no end-of-sequence token (eos_token)")
     return tuple(int(i) for i in ends)
 
 
@@ -102,13 +102,13 @@ def explained(name: str, error: BaseException, expected: str = "AutoModelForCaus
     first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
     if "GatedRepoError" in kinds or "gated repo" in str(error):
         return UserError(
-            f"{name} is behind a license that you have not accepted",
+            f"{name} is gated by a license that you have not accepted",
             hint=f"accept it at https://huggingface.co/{name}, then run: hf auth login",
         )
     if kinds & {"LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectionError", "Timeout"}:
         return UserError(
-            f"{name} is not on this machine and the hub cannot be reached",
-            hint=f"fetch it where there is a network (hf download {name}), then name the folder",
+            f"{name} is not on this machine, and the hub cannot be reached",
+            hint=f"download it where there is a network (hf download {name}), then name the folder",
         )
     if "RepositoryNotFoundError" in kinds or "is not a valid model identifier" in str(error):
         return UserError(

@@ -27,7 +27,7 @@ _SERVED = re.compile(r"(?P<model>.*?)@(?P<url>https?://.*)")
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What computes models, and where.
+    """Inference engine, device and server.
 
     Attributes:
         engine: `transformers`, `vllm`, `openai` (a server; a name with an address needs no
@@ -120,7 +120,7 @@ def served(name: str) -> tuple[str, str] | None:
         return None
     if not re.match(r"https?://[^/@\s]+(/\S*)?$", found["url"]):
         raise UserError(
-            f"{name}: expected a server's address behind the @",
+            f"{name}: expected a server's address after the @",
             hint="for example Qwen/Qwen3-VL-8B-Instruct@http://localhost:8000/v1",
         )
     return found["model"], found["url"].rstrip("/")

@@ -21,7 +21,7 @@ class ServerOptions:
 
     without_logprobs: Without = option(
         "unscored",
-        "What a critic's server without log-probabilities is asked for, besides --samples: a "
+        "What to ask of a critic's server without log-probabilities, besides --samples: a "
         "`stated` probability (one request, coarse), or a `label`, Yes or No (one request, "
         "P(factual) is 0 or 1).",
     )
@@ -40,19 +40,17 @@ class ServerOptions:
         type=click.Path(path_type=Path, exists=True, dir_okay=False),
     )
     requests_per_minute: int | None = option(
-        None, "Most requests a minute to a server.", type=click.IntRange(1)
+        None, "Maximum requests per minute to a server.", type=click.IntRange(1)
     )
     tokens_per_minute: int | None = option(
-        None, "Most tokens a minute to and from a server.", type=click.IntRange(1)
+        None, "Maximum tokens per minute to and from a server.", type=click.IntRange(1)
     )
-    price_in: float | None = option(None, "Price of a million tokens of prompts.", type=_AT_LEAST_0)
-    price_out: float | None = option(
-        None, "Price of a million tokens of answers.", type=_AT_LEAST_0
-    )
+    price_in: float | None = option(None, "Price per million prompt tokens.", type=_AT_LEAST_0)
+    price_out: float | None = option(None, "Price per million answer tokens.", type=_AT_LEAST_0)
     max_cost: float | None = option(
         None,
-        "Stop, to be resumed, when this much is spent by the two prices; requests on their way "
-        "are still paid for.",
+        "Stop when this much is spent at the two prices; the run can be resumed. Requests in "
+        "flight are still paid for.",
         type=_AT_LEAST_0,
     )
 
@@ -61,7 +59,7 @@ class ServerOptions:
         if self.max_cost is not None and self.price_in is None and self.price_out is None:
             raise UserError(
                 "--max-cost needs prices",
-                hint="add --price-in and --price-out, for a million tokens",
+                hint="add --price-in and --price-out, per million tokens",
             )
         for text in self.header:
             if not text.partition(":")[0].strip() or ":" not in text or not text.isprintable():

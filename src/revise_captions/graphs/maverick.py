@@ -28,7 +28,7 @@ class Maverick:
         except ImportError:
             raise UserError(
                 "coreference by Maverick needs the package maverick-coref, which is not installed",
-                hint="pip install maverick-coref (not for commercial use), or keep to the rules",
+                hint="pip install maverick-coref (not for commercial use), or use the rules",
             ) from None
         self.name = name
         self.model: Any = Model(hf_name_or_path=name, device=device)

@@ -71,7 +71,7 @@ def load_pipeline(name: str = BUNDLED) -> Language:
             hint=f"python -m spacy download {name}, or leave it out for the bundled parser",
         ) from None
     if not {"parser"}.intersection(nlp.pipe_names):
-        raise UserError(f"the spaCy pipeline {name!r} has no parser", hint="name another one")
+        raise UserError(f"the spaCy pipeline {name!r} has no parser", hint="choose another one")
     logger.info("loaded the spaCy pipeline %s in %.1f s", source, time.monotonic() - began)
     return nlp
 

@@ -246,7 +246,7 @@ _OTHER_KINDS = {
 
 def _refuse_other_kinds(data: bytes) -> None:
     if not data:
-        raise BadRecord(Reason.IMAGE_UNREADABLE, "the image has no bytes at all")
+        raise BadRecord(Reason.IMAGE_UNREADABLE, "the image is empty (0 bytes)")
     head = data[:256].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     for start, name in _OTHER_KINDS.items():
         if head.startswith(start):
@@ -261,7 +261,7 @@ def _undecodable(data: bytes, error: Exception) -> BadRecord:
     kind = sniff(data)
     text = "" if "BytesIO" in str(error) else f" ({error})"
     if not kind:
-        return BadRecord(Reason.IMAGE_UNREADABLE, f"not an image format that is known here{text}")
+        return BadRecord(Reason.IMAGE_UNREADABLE, f"not a known image format{text}")
     cut_riff = kind == "WebP" and int.from_bytes(data[4:8], "little") + 8 > len(data)
     if cut_riff or "truncated" in str(error).lower():
         detail = f"the {kind} ends too early, after {len(data):,} bytes{text}"

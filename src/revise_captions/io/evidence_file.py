@@ -77,6 +77,6 @@ def _entries(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _changed(path: Path, number: int) -> UserError:
     return UserError(
-        f"row {number} is not the one that {path} has evidence of: the file was changed since",
-        hint="restore it, or move the evidence away to read the file without",
+        f"row {number} is not the one that {path} has evidence for: the file has changed since",
+        hint="restore it, or move the evidence away to read the file without it",
     )

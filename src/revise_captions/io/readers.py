@@ -199,7 +199,9 @@ def _lacking(strict: bool) -> Callable[[str], None]:
 
 def _spool(name: str, out: Path | None) -> WorkingFile:
     if name == "-" and sys.stdin is None:
-        raise UserError("standard input is closed", hint="name a file, or feed it: … | COMMAND -")
+        raise UserError(
+            "standard input is closed", hint="name a file, or pipe one in: … | COMMAND -"
+        )
     beside = Path(tempfile.gettempdir(), "revise-captions") if out is None else out
     try:
         copy = working_file(beside, "stdin")

@@ -72,7 +72,7 @@ def check_writable(
     for read in inputs:
         if _is_working_name(read, path):
             hint = "rename the input, or choose another name for the output"
-            raise UserError(f"{read} has the name of a working file of {path}", hint=hint)
+            raise UserError(f"{read} has the name of a temporary file of {path}", hint=hint)
     for kind in _KINDS:
         _remove_stale_of(path, kind)
     if not os.path.lexists(path):
@@ -85,7 +85,7 @@ def check_writable(
             raise UserError(f"the output {path} is the input {read}", hint=hint)
     if _is_standard_input(path):
         hint = "the input is never overwritten; choose another name"
-        raise UserError(f"the output {path} is the input, by way of standard input", hint=hint)
+        raise UserError(f"the output {path} is the input, through standard input", hint=hint)
     if _is_image(head):
         raise UserError(f"{path} is an image", hint="images are never overwritten")
     if not force and not mine:
@@ -96,7 +96,7 @@ def check_writable(
 def check_new_folder(out: Path) -> None:
     """Raises `UserError` if the folder has content, or is a file."""
     if os.path.lexists(out) and not out.is_dir():
-        raise UserError(f"{out} is no folder", hint="choose a new folder")
+        raise UserError(f"{out} is not a folder", hint="choose a new folder")
     if out.exists() and any(out.iterdir()):
         raise UserError(f"{out} is not empty", hint="choose a new folder")
 
@@ -129,7 +129,7 @@ def _refuse_device(path: Path, *, folder: bool = False) -> None:
     replaceable = step.is_file() or (folder and step.is_dir()) or step.is_symlink()
     if in_devices or place.is_relative_to("/proc") or (exists and not replaceable):
         hint = "choose another name; for a device or a pipe, write to - and redirect"
-        raise UserError(f"{path} exists and is no file that could be replaced", hint=hint)
+        raise UserError(f"{path} exists and is not a file that can be replaced", hint=hint)
 
 
 def real_path(path: Path | str) -> Path:

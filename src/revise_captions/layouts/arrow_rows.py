@@ -84,7 +84,7 @@ def hub_tables(data: Any, name: str) -> Tables:
         try:
             yield from data.with_format("arrow").iter(batch_size=BATCH)
         except Exception as error:  # whatever the data set's own reading raises
-            raise UserError(f"{name} broke off while reading: {_line(error)}") from None
+            raise UserError(f"reading {name} failed partway: {_line(error)}") from None
 
     return Tables(data.features.arrow_schema, length, read)
 

@@ -163,7 +163,7 @@ def _dialect(source: _Lines, path: Path, name: str) -> Dialect:
     tab = path.name.lower().endswith((".tsv", ".tab"))
     delimiter = "\t" if tab else _delimiter_of(body)
     if line.size > MAX_LINE or _open_after(body, delimiter):
-        raise UserError(f"{name}, line {number}: the names of the columns do not end")
+        raise UserError(f"{name}, line {number}: the header row does not end")
     texts = fields_of(body, delimiter)
     columns = _numbered([value_of(field) for field in texts])
     return Dialect(delimiter, columns, before + text, all(t.startswith('"') for t in texts))

@@ -110,7 +110,7 @@ def style_of(source: Source) -> OutputStyle:
 def check_style(style: OutputStyle, source: Source, out: str) -> None:
     """Raises `UserError` if the input, or OUT's name, does not fit the style."""
     if style.evidence == "sidecar" and out == "-":
-        raise UserError("--evidence sidecar needs a name to stand beside", hint="name OUT")
+        raise UserError("--evidence sidecar needs a named output", hint="name OUT")
     if style.write == "both":
         return
     rows = (row.data for row in source.rows() if isinstance(row, Row))

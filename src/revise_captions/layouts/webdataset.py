@@ -116,7 +116,7 @@ def tar_groups(path: Path, name: str, lacking: Lacking = logger.warning) -> Iter
         raise
     except Exception as error:  # tarfile raises many types on damaged headers
         hint = "is the file whole? `tar -tf` will tell"
-        raise UserError(f"{name} is no whole tar archive: {error}", hint=hint) from None
+        raise UserError(f"{name} is not a complete tar archive: {error}", hint=hint) from None
 
 
 def _groups(archive: _Archive) -> Iterator[Group]:

@@ -146,7 +146,7 @@ def read_truth(folder: Path) -> CocoTruth:
     if not instances or not captions:
         raise UserError(
             f"{folder} lacks COCO's instances_*.json or captions_*.json",
-            hint="chair=DIR, a folder with both, such as annotations/ of COCO 2014",
+            hint="give a folder with both, such as annotations/ of COCO 2014: chair=DIR",
         )
     path = folder / SYNONYMS
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []

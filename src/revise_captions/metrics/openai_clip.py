@@ -96,7 +96,8 @@ def _weights(path: Path) -> dict[str, Any]:
 def _other(path: Path, found: object) -> UserError:
     names = ", ".join(map(str, list(found)[:3])) if isinstance(found, Mapping) else type(found)
     return UserError(
-        f"{path} is no CLIP in OpenAI's format with an image transformer: it holds {names}, …",
+        f"{path} is not a CLIP model in OpenAI's format with an image transformer: it holds "
+        f"{names}, …",
         hint="expected weights such as visual.conv1.weight, visual.proj, positional_embedding "
         "(longclip-B.pt, longclip-L.pt); a model in transformers' format is named by its folder",
     )

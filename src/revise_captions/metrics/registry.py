@@ -51,7 +51,7 @@ def expect_critic(given: Sequence[str], profile: Path | None) -> None:
     """Raises `UserError` for a critic's profile if no metric of `given` asks a critic."""
     if profile is not None and not any(name.partition("=")[0].endswith("critic") for name in given):
         raise UserError(
-            "--critic-profile has no use: no metric here asks a critic",
+            "--critic-profile has no effect: no metric here uses a critic",
             hint="name one (critic=MODEL, contextual-critic=MODEL), or leave it out",
         )
 

@@ -174,7 +174,7 @@ def load_towers(name: str, *, device: str = "auto", batch_size: int = 16) -> Tow
         model, processor, identity = _loaded(name)
     except (OSError, ValueError, KeyError, ImportError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise UserError(f"no model of two towers at {name}: {reason}", hint=_HINT) from error
+        raise UserError(f"no two-tower model at {name}: {reason}", hint=_HINT) from error
     settings = {
         "towers": identity,
         "kind": str(model.config.model_type),
@@ -198,7 +198,7 @@ def _loaded(name: str) -> tuple[Any, Any, str]:
     processor = load_pretrained(transformers.AutoProcessor, folder, name=name)
     both = hasattr(model, "get_image_features") and hasattr(model, "get_text_features")
     if not ((both or blip2) and hasattr(processor, "tokenizer")):
-        raise UserError(f"{name} is a {config.model_type} model without two towers", hint=_HINT)
+        raise UserError(f"{name} is a {config.model_type} model, not a two-tower model", hint=_HINT)
     if lacking := sorted(loading["missing_keys"]):  # such as those of a generating BLIP-2
         raise UserError(
             f"{name} lacks weights of {kind.__name__}: {', '.join(lacking[:3])}, …", hint=_HINT

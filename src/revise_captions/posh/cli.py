@@ -28,8 +28,8 @@ def score_posh(options: PoshOptions) -> int:
     Score the generations in IN (JSON Lines, CSV, Parquet, …) against their references with POSH.
 
     OUT gets one line per pair: its scores, their parts, and a grade with a span for every
-    component. Rows that cannot be scored go to NAME.quarantine.jsonl, if OUT is NAME.jsonl, with
-    the reason. Means with 95 % bootstrap intervals are printed.
+    component. Rows that cannot be scored go, with the reason, to NAME.quarantine.jsonl if OUT is
+    NAME.jsonl. Means with 95 % bootstrap intervals are printed.
     """
     from revise_captions.errors import UserError
     from revise_captions.posh.score_file import run

@@ -99,7 +99,7 @@ def load(argument: str, options: MetricOptions) -> Metric:
     if unknown := sorted(set(given) - set(OPTIONS)):
         raise UserError(
             f"posh={argument}: POSH has no option {unknown[0]!r}",
-            hint=f"after the judge may stand {', '.join(f'{name}=…' for name in OPTIONS)}",
+            hint=f"the judge may be followed by {', '.join(f'{name}=…' for name in OPTIONS)}",
         )
     return load_posh(judge or "offline", options, **given)
 

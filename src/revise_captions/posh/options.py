@@ -48,7 +48,7 @@ class PoshOptions:
     )
     placement: Placement = group(Placement, batch_size=16)
     no_rewriting: bool = option(
-        False, "Do not let a language-model judge reword how its questions name objects."
+        False, "Do not let a language-model judge reword the names of objects in its questions."
     )
     unreadable_is_absent: bool = option(
         False,
@@ -57,7 +57,7 @@ class PoshOptions:
     )
     protocol: str = option(
         "paper",
-        "What a language-model judge is asked: as in the paper, or as in the authors' code.",
+        "Prompts for a language-model judge: the paper's, or the authors' code's.",
         type=click.Choice(["paper", "released"]),
     )
     prompts: Path | None = option(

@@ -73,7 +73,7 @@ def stands_alone(options: Destination) -> bool:
 
 
 def say_complete(options: Destination, found: str) -> None:
-    echo(f"{options.out} is already complete: {found}\n  --force does the run again", err=True)
+    echo(f"{options.out} is already complete: {found}\n  --force repeats the run", err=True)
 
 
 def open_journal(options: Destination, decisive: Mapping[str, Any]) -> Journal:

@@ -166,7 +166,7 @@ def _in_language(code: str | None) -> Iterator[Callable[[Record], None]]:
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     if code not in identifier.labels:
         known = ", ".join(sorted(identifier.labels))
-        raise UserError(f"--language {code}: not a known code", hint=f"there are: {known}")
+        raise UserError(f"--language {code}: not a known code", hint=f"known codes: {known}")
 
     def check(record: Record) -> None:
         for text in record.captions.values():

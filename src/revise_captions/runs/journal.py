@@ -225,7 +225,7 @@ class Journal:
         head = os.pread(self._file, len(MAGIC), 0)
         if head != MAGIC[: len(head)]:
             hint = "move it, or choose another name for the output"
-            raise UserError(f"{self.path} exists and is no journal", hint=hint)
+            raise UserError(f"{self.path} exists and is not a journal", hint=hint)
         header = self._read_header(content_size)
         if header is None or (force and not resume):
             self._begin()
@@ -343,7 +343,7 @@ def _open_locked(path: Path) -> int:
             raise cannot_write(path, error) from None
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise UserError(f"{path} exists and is no journal", hint="choose another output")
+            raise UserError(f"{path} exists and is not a journal", hint="choose another output")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

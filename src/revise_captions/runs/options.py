@@ -36,23 +36,23 @@ class InputOptions:
     strict: bool = shared_option("--strict")
     drop_duplicates: float | None = option(
         None,
-        "Leave out captions that an earlier record has, too: 1 the same ones; below 1 also those "
-        "that share so much of their runs of three words (needs the extra `filters`).",
+        "Leave out captions that repeat an earlier record's: 1 for exact duplicates; below 1 "
+        "also those that share this much of their word trigrams (needs the extra `filters`).",
         type=click.FloatRange(0, 1, min_open=True),
         metavar="SHARE",
     )
     language: str | None = option(
         None,
-        "Leave out captions that are more likely than not of one other language than this, such as "
-        "en (needs the extra `filters`).",
+        "Leave out captions that are more likely than not in one other language than this, such "
+        "as en (needs the extra `filters`).",
         metavar="CODE",
     )
     min_side: int | None = option(
-        None, "Leave out images with a shorter side.", type=COUNT, metavar="PIXELS"
+        None, "Leave out images whose shorter side is below this.", type=COUNT, metavar="PIXELS"
     )
     max_ratio: float | None = option(
         None,
-        "Leave out images of which one side is longer than this times the other.",
+        "Leave out images with one side longer than this times the other.",
         type=click.FloatRange(1),
         metavar="RATIO",
     )

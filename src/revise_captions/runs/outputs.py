@@ -87,8 +87,8 @@ def check_place(
     check_writable(path, inputs, force=force or going_on or nothing_left, folder=folder)
     if nothing_left:
         raise UserError(
-            f"{out} exists, and there is nothing to resume: no unfinished run stands beside it",
-            hint="if that is the finished run, it is all there; --force does it again",
+            f"{out} exists, but there is nothing to resume: no unfinished run is beside it",
+            hint="if that is the finished run, it is complete; --force repeats it",
         )
     check_writable(signatures_path(out), inputs, force=None, ours=is_signatures)
     check_writable(evidence_path(out), inputs, force=None, ours=is_evidence)
@@ -103,7 +103,7 @@ def _check_quarantine(out: str, inputs: Iterable[Path | str], *, replace: bool) 
         return
     hint = "move it, or choose another name for the output"
     if not is_quarantine(path):
-        raise UserError(f"{path} exists and is no quarantine", hint=hint)
+        raise UserError(f"{path} exists and is not a quarantine file", hint=hint)
     # `out` and `out.jsonl` share the name.
     other = Path(stem(out) if out.endswith(".jsonl") else f"{stem(out)}.jsonl")
     if other.exists():
@@ -262,7 +262,9 @@ def _quarantine(path: Path) -> Iterator[Callable[[BadRow], None]]:
     A file that is not a quarantine may have taken the name since `check_output` looked.
     """
     if os.path.lexists(path) and not is_quarantine(path):
-        raise UserError(f"{path} exists and is no quarantine", hint="move it, then use --resume")
+        raise UserError(
+            f"{path} exists and is not a quarantine file", hint="move it, then use --resume"
+        )
     with ExitStack() as stack:
         files: list[IO[bytes]] = []
 

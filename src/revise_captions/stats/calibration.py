@@ -131,7 +131,10 @@ def class_weights(
     if wrong_share is None:
         return 1.0, 1.0
     if not 0 < wrong_share < 1:
-        raise UserError(f"a share of wrong sentences of {wrong_share}", hint="between 0 and 1")
+        raise UserError(
+            f"the share of wrong sentences is {wrong_share}",
+            hint="expected a number between 0 and 1",
+        )
     found = 1 - float(np.average(factual, weights=weights))
     return wrong_share / found, (1 - wrong_share) / (1 - found)
 
@@ -198,8 +201,8 @@ def _at_most(found: Floats, of: float, share: float) -> Bools:
 
     if 1 - 0.05 ** (1 / of) > share:
         raise UserError(
-            f"{of:,.0f} true sentences are too few to say that at most {share:g} of them are "
-            "flagged",
+            f"{of:,.0f} true sentences are too few to guarantee that at most {share:g} of them "
+            "are flagged",
             hint="allow a larger share, or validate on more",
         )
     left = of - found
@@ -316,6 +319,6 @@ def threshold_for(curve: Sequence[Mapping[str, float]], precision: float) -> flo
         best = max((point["precision"] for point in curve), default=0.0)
         raise UserError(
             f"no threshold of this critic reaches precision {precision:g} on its validation split",
-            hint=f"the highest is {best:.3f}; name one at or below it, or set --threshold",
+            hint=f"the highest is {best:.3f}; choose one at or below it, or set --threshold",
         )
     return max(reaching, key=lambda point: (point["recall"], point["precision"]))["threshold"]

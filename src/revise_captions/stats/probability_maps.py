@@ -194,8 +194,8 @@ def spread(units: Sequence[str], factual: Bools) -> NDArray[np.int64]:
     for named, found in (("true", true), ("wrong", wrong)):
         if len(found) < 2:
             raise UserError(
-                f"{named} sentences occur with {len(found)} of {len(true | wrong)} images: too few "
-                "to fit on some and to measure on others",
+                f"{named} sentences occur with {len(found)} of {len(true | wrong)} images: too "
+                "few to fit on some and measure on others",
                 hint="label sentences of more images, true ones and wrong ones",
             )
 

@@ -89,7 +89,7 @@ def load(folder: Path) -> tuple[VelaCard, dict[str, torch.Tensor]]:
     card = read_checked(VelaCard, folder / CARD, what="a VELA metric's card")
     if card.format != FORMAT:
         found = f"`format`: {card.format}, this version reads {FORMAT}"
-        raise UserError(f"{folder / CARD} is of another version: {found}")
+        raise UserError(f"{folder / CARD} is from another version: {found}")
     try:
         tensors = load_file(folder / WEIGHTS)
     except (OSError, SafetensorError) as error:

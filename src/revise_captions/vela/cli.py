@@ -26,9 +26,9 @@ def score_vela(options: VelaOptions) -> int:
 
     Score the captions in IN with the trained METRIC, a folder that captions train-vela wrote.
 
-    OUT (JSON Lines) gets one line for each caption: a score in [0, 1] for each perspective, or the
+    OUT (JSON Lines) gets one line per caption: a score in [0, 1] for each perspective, or the
     reason why there is none, and how many tokens did not fit. Rows that cannot be scored go to
-    NAME.quarantine.jsonl, if OUT is NAME.jsonl. Means with 95 % bootstrap intervals are printed.
+    NAME.quarantine.jsonl if OUT is NAME.jsonl. Means with 95 % bootstrap intervals are printed.
     """
     from revise_captions.runs.outputs import quarantine_status
     from revise_captions.vela.score_file import run

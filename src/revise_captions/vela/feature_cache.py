@@ -65,7 +65,7 @@ class FeatureCache:
             (mark,) = self._base.execute("PRAGMA application_id").fetchone()
             (tables,) = self._base.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if tables and mark != _APPLICATION:
-                raise UserError(f"{path} is no cache of features", hint="name another file")
+                raise UserError(f"{path} is not a feature cache", hint="name another file")
             self._base.execute(f"PRAGMA application_id = {_APPLICATION}")
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute(

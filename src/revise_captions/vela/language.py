@@ -108,7 +108,7 @@ class LanguageBranch:
         except torch.OutOfMemoryError:
             if len(rows) == 1:
                 raise EngineDead(
-                    f"no memory for a prompt of {len(rows[0]):,} tokens: try --max-tokens"
+                    f"not enough memory for a prompt of {len(rows[0]):,} tokens: lower --max-tokens"
                 ) from None
         torch.cuda.empty_cache()
         middle = len(rows) // 2

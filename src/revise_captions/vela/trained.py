@@ -155,7 +155,7 @@ def _require_same(expected: Backbone, found: Mapping[str, str], option: str) -> 
             continue
         if key in _IDENTITY and own.rpartition("@")[2] != value.rpartition("@")[2]:
             raise UserError(
-                f"the metric was trained with {key} {value}, and this is {own or 'none'}",
+                f"the metric was trained with {key} {value}, but this is {own or 'none'}",
                 hint=f"name the model it was trained with by {option}",
             )
         if key not in _IDENTITY:

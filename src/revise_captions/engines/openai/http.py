@@ -234,7 +234,7 @@ class Http:
         pause = _seconds(answer.retry_after)
         if pause > LONGEST_ASKED or (status == 429 and b"insufficient_quota" in content):
             asked = f" and asks for {duration(pause)} of patience" if pause else ""
-            raise EngineDead(f"{self.base} takes nothing more for now{asked}: {words}")
+            raise EngineDead(f"{self.base} accepts no more requests for now{asked}: {words}")
         if status >= 500 or status in _AGAIN:
             limit = sent if status in _LIMITS else None
             raise _FailedTry(words, pause=pause, round_=limit, status=status)

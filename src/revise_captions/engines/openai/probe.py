@@ -106,12 +106,16 @@ def _granted(engine: OpenAIEngine, can: Capabilities) -> tuple[Capabilities, dic
         except Refused as error:
             if error.status not in _PARAMETERS:
                 raise
-            logger.info("%s refuses a question, asking for less: %s", engine.http.base, error)
+            logger.info(
+                "%s rejects a request, retrying with fewer features: %s", engine.http.base, error
+            )
             weaker = named_in(error.detail, can)
         except Unanswered as error:
             if error.status not in _FAILING:
                 raise
-            logger.info("%s fails on a question, asking for less: %s", engine.http.base, error)
+            logger.info(
+                "%s fails on a request, retrying with fewer features: %s", engine.http.base, error
+            )
             weaker = None
         if weaker is None:
             return _built_up(engine, can)
@@ -228,7 +232,8 @@ def _expect(model: str, *, alike: bool, images: bool | None) -> None:
     """Refuses a model whose samples are all alike, or that takes no images, if that matters."""
     if alike:
         raise UserError(
-            f"{model} answers alike at a temperature of 1, so --samples has nothing to count",
+            f"{model} always gives the same answer at temperature 1, so --samples has nothing to "
+            "count",
             hint="--without-logprobs label asks once; `transformers serve` draws where the model's "
             'generation_config.json has "do_sample": true',
         )
@@ -306,7 +311,7 @@ def connect(
         counted = bool(scores and can.scoring == "none" and instead.samples)
         alike = counted and not draws(engine.able(can))
     except Unanswered as error:
-        raise UserError(f"{_server(url)} does not answer a question: {error}") from None
+        raise UserError(f"{_server(url)} does not answer a test question: {error}") from None
     except Refused as error:
         raise _refusal(url, variable, error) from None
     except ValueError as error:

@@ -225,7 +225,9 @@ class OpenAIEngine:
             result = ask(asked)
         except Refused as error:
             if error.status in _GONE:
-                raise EngineDead(f"{self.http.base} takes no more: {error.detail}") from error
+                raise EngineDead(
+                    f"{self.http.base} accepts no more requests: {error.detail}"
+                ) from error
             with self._lock:
                 self._lost = 0  # a server that refuses is still alive
                 first, self._refused = not self._refused, True
@@ -237,13 +239,13 @@ class OpenAIEngine:
                 self._lost += 1
                 dead = error.gone or self._lost >= DEAD_AFTER
             if dead:
-                raise EngineDead(f"{self.http.base} stopped answering: {error}") from error
+                raise EngineDead(f"{self.http.base} stopped responding: {error}") from error
             logger.info("%s gave up on a prompt: %s", self.http.base, error)
             return Failed(Unscored.ENGINE_ERROR, str(error))
         except (UserError, EngineDead, MemoryError):
             raise
         except Exception as error:  # caused by this prompt's text, or by its answer
-            logger.info("%s: no use for an answer: %s", self.http.base, described(error))
+            logger.info("%s: unusable answer: %s", self.http.base, described(error))
             return Failed(Unscored.ENGINE_ERROR, described(error))
         with self._lock:
             self._lost = 0

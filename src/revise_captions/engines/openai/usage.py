@@ -75,7 +75,7 @@ class Spending:
         """Raises `EngineDead` if nothing more may be spent."""
         cost, most = self.cost, self.options.max_cost
         if most is not None and cost is not None and cost >= most:
-            raise EngineDead(f"--max-cost {most:g} is spent ({cost:.4g}): raise it to go on")
+            raise EngineDead(f"--max-cost {most:g} is spent ({cost:.4g}): raise it to continue")
 
     @property
     def cost(self) -> float | None:

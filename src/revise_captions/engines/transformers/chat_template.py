@@ -73,7 +73,7 @@ class ChatFormat:
             text = self._render(self._messages(prompt, "", prompt.system))
         expected = [k for k, p in enumerate(prompt.parts) if not isinstance(p, Picture)]
         if [int(number) for number in _HOLE.findall(text)] != expected:
-            raise UserError(f"the chat template of {self.name} does not pass a user's turn on")
+            raise UserError(f"the chat template of {self.name} drops the user's message")
         return text
 
     def _messages(self, prompt: Prompt, system: str, before: str = "") -> list[dict[str, Any]]:

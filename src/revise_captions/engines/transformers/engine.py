@@ -199,7 +199,7 @@ class TransformersEngine:
         except (RuntimeError, ValueError, IndexError) as error:
             problem = _first_line(error)
             if not isinstance(error, torch.OutOfMemoryError) and "CUDA error" in str(error):
-                raise EngineDead(f"the device stopped answering: {problem}") from error
+                raise EngineDead(f"the device stopped responding: {problem}") from error
             if len(rows) == 1:
                 return [Failed(Unscored.ENGINE_ERROR, problem)]
         logger.info("a batch of %d prompts failed, trying its halves: %s", len(rows), problem)

@@ -143,7 +143,8 @@ class PromptEncoder:
         whole = rendered.head + "".join(part.text for part in rendered.tail)
         if self.rows([prompt])[0].ids != self._processed(whole, [image]).ids:
             raise UserError(
-                f"the tokenizer of {self.name} gives a prompt in parts other tokens than whole",
+                f"the tokenizer of {self.name} splits a prompt into different tokens in parts "
+                "than as a whole",
                 hint="serve the model instead, and name it as MODEL@http://host:8000/v1",
             )
 

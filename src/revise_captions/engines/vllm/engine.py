@@ -157,7 +157,7 @@ def expect_whole_images(name: str, device: str) -> None:
     both directions (Gemma 3) causally, as it does on a CPU."""
     if device == "cpu":
         raise UserError(
-            f"vLLM on a CPU does not let an image attend to itself as {name} does, so its answers "
-            "would be others",
+            f"vLLM on a CPU does not compute attention within an image as {name} does, so its "
+            "answers would differ",
             hint="leave --engine out",
         )

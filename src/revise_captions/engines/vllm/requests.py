@@ -152,7 +152,7 @@ def scoring(ids: Sequence[int], **options: Any) -> Any:
         return SamplingParams(temperature=0.0, logprob_token_ids=list(ids), **options)
     except TypeError as error:
         raise UserError(
-            "this vLLM cannot give log-probabilities by token id", hint="pip install -U vllm"
+            "this vLLM cannot return log-probabilities by token id", hint="pip install -U vllm"
         ) from error
 
 

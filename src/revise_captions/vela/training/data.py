@@ -186,7 +186,10 @@ def chosen_perspectives(items: Sequence[Item], fields: RatingFields) -> dict[str
         return known
     if len(found) == 1:
         return {next(iter(found)): OVERALL}
-    raise UserError("which ratings?", hint=f"choose by --perspective NAME=AXIS; there are {names}")
+    raise UserError(
+        "several ratings to choose from",
+        hint=f"choose by --perspective NAME=AXIS; there are {names}",
+    )
 
 
 def normalized(items: Sequence[Item], fields: RatingFields) -> list[Item]:

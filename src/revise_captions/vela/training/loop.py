@@ -178,7 +178,7 @@ class VelaTrainer:
             scores = self.head(self.source.features(part.tolist(), training=True))
             loss = ((scores - wanted.nan_to_num())[known] ** 2).mean()
             if not torch.isfinite(loss):
-                raise UserError("the loss is no number", hint="try a lower --learning-rate")
+                raise UserError("the loss is not a number", hint="try a lower --learning-rate")
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
@@ -225,12 +225,12 @@ class VelaTrainer:
         except (OSError, SafetensorError) as error:
             raise UserError(
                 f"there is nothing to resume in {self.state_file}: {error}",
-                hint="start anew with --force",
+                hint="start over with --force",
             ) from None
         if meta.get("settings") != self._fingerprint():
             raise UserError(
                 f"{self.state_file} is of a run with other settings or other data",
-                hint="give the same options, or start anew with --force",
+                hint="give the same options, or start over with --force",
             )
         self.state = checked(
             VelaState, meta.get("state", ""), f"{self.state_file} is not the state of a training"

@@ -105,7 +105,7 @@ def load_branches(job: VelaJob, perspectives: tuple[str, ...]) -> Branches:
     if job.language == "none" and job.pair == "none":
         raise UserError("both branches are off", hint="name a --language, a --pair, or both")
     if job.settings.lora_rank and job.language == "none":
-        raise UserError("--lora-rank adapts the language model, and --language is none")
+        raise UserError("--lora-rank adapts the language model, but --language is none")
     if job.language != "none":
         language = load_language(
             job.language,
@@ -216,7 +216,8 @@ def _require_enough(known: TrainingSet) -> None:
     train, validation = known.rows("train"), known.rows("validation")
     if len(train) < 2 or len(validation) < 2:
         raise UserError(
-            f"{len(train)} captions to train on and {len(validation)} to stop by are too few",
+            f"{len(train)} captions to train on and {len(validation)} for early stopping are too "
+            "few",
             hint="at least two of each are needed, of different images",
         )
 

@@ -72,7 +72,7 @@ class VelaJob:
 
     data: Path = argument("DATA", type=click.Path(path_type=Path, exists=True))
     out: Path = option(REQUIRED, "Folder to write the metric to.", type=OUT_FOLDER)
-    benchmark: str = option("", "DATA holds this benchmark's files.", show_default=False)
+    benchmark: str = option("", "DATA is a folder with this benchmark's files.", show_default=False)
     perspectives: tuple[str, ...] = option(
         (),
         "Train a score NAME on the ratings AXIS; repeat for several.  [default: the paper's "
@@ -82,7 +82,7 @@ class VelaJob:
     )
     scale: tuple[float, float] = option(
         (0.0, 1.0),
-        "Lowest and highest possible rating. Rows with others are left out.",
+        "Lowest and highest possible rating. Rows with ratings outside are left out.",
         metavar="LOW HIGH",
     )
     reference_field: str = shared_option(
@@ -91,7 +91,7 @@ class VelaJob:
     image_root: Path | None = shared_option("--image-root")
     validation_share: float = option(
         0.1,
-        "Share of the images to stop by, unless DATA has a validation split.",
+        "Share of the images to use for early stopping, unless DATA has a validation split.",
         type=click.FloatRange(0, 0.5, min_open=True),
     )
     test_share: float = option(
@@ -118,8 +118,8 @@ class VelaJob:
     settings: VelaSettings = group(VelaSettings)
     seeds: int = option(
         1,
-        "Train so many, from --seed on; report means and deviations, and keep the one with the "
-        "best τ-c on the validation split.",
+        "Train with this many seeds, starting at --seed; report means and standard deviations, "
+        "and keep the metric with the best τ-c on the validation split.",
         type=COUNT,
         metavar="N",
     )
