@@ -44,10 +44,10 @@ def test_a_card_has_what_the_hub_reads(folder):
 #: What every card says of how its figures were taken.
 MEASURED = (
     "fresh ",
-    "a set that people made",
+    "a human-made set",
     "floors",
-    "corrected shares off its world",
-    "kept back",
+    "corrected shares out of domain",
+    "held back",
 )
 _INTERVAL = re.compile(r"\((-?\d*\.\d+)(?:–| to )(-?\d*\.\d+)\)")
 
