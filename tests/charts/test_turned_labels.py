@@ -8,10 +8,18 @@ from PIL import Image, ImageDraw, ImageFont
 
 pytest.importorskip("rapidocr")
 
-from revise_captions.charts import read
+from revise_captions.charts import ocr, read
 from revise_captions.charts.canvas import prepare
-from revise_captions.charts.ocr import TextLine, TextWord, _along, _level, _words_along
-from revise_captions.charts.scales import value_scales
+from revise_captions.charts.ocr import (
+    TextLine,
+    TextWord,
+    _along,
+    _level,
+    _widened,
+    _words_along,
+    text_lines,
+)
+from revise_captions.charts.scales import anchor, value_scales
 
 
 def turned_label(image: Image.Image, text: str, end: tuple[int, int], angle: float) -> None:
@@ -39,6 +47,44 @@ def test_turned_labels_of_a_value_axis_are_read():
     assert chart.kind == "bar"
     found = {mark.category: mark.value for mark in chart.series[0].marks}
     assert found == pytest.approx(bars, abs=1)
+
+
+def test_only_the_strip_with_slanted_labels_is_turned(monkeypatch):
+    """Their names and ends are found; all of the image, turned, has 2.7 million pixels."""
+    image = Image.new("RGB", (900, 720), "white")
+    draw = ImageDraw.Draw(image)
+    draw.text((450, 20), "Visitors by city", fill="black", font=ImageFont.load_default(28))
+    names = ("Vienna", "Prague", "Bratislava", "Budapest", "Ljubljana", "Zagreb")
+    ends = {name: 150 + 130 * k for k, name in enumerate(names)}
+    for k, (name, x) in enumerate(ends.items()):
+        draw.rectangle((x - 40, 540 - 60 * k, x + 40, 540), fill="#1f4e79")
+        long = ImageFont.load_default(17).getlength(name)
+        turned_label(image, name, (x + 8, 565 + round(0.71 * long)), 45)
+    sizes, detected = [], ocr._detected
+    monkeypatch.setattr(
+        ocr, "_detected", lambda e, pixels: sizes.append(pixels.shape) or detected(e, pixels)
+    )
+    found = {one.text: one for one in text_lines(np.asarray(image)) if one.angle > 30}
+    _, turned = sizes
+    assert turned[0] * turned[1] < 1.3e6
+    places = {name: anchor(found[name].box, found[name].angle, found[name].height) for name in ends}
+    assert {name: x for name, (x, _) in places.items()} == pytest.approx(ends, abs=6)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_narrow_image_is_read_with_a_margin(turned):
+    """Its short side alone would be enlarged, to 16 million pixels."""
+    image = Image.new("RGB", (1440, 48), "white")
+    font = ImageFont.load_default(26)
+    places = {"Vienna": 40, "Prague": 700, "1995": 1300}
+    for text, x in places.items():
+        ImageDraw.Draw(image).text((x, 8), text, fill="black", font=font)
+    pixels = np.asarray(image)
+    wide = _widened(pixels.transpose(1, 0, 2) if turned else pixels)
+    assert wide.shape[:2] == ((1440, 480) if turned else (480, 1440))
+    if not turned:
+        found = {one.text: one.box[0] for one in text_lines(pixels)}
+        assert found == pytest.approx(places, abs=6)
 
 
 def line(text: str, box: tuple[int, int, int, int], angle: float = 0.0) -> TextLine:

@@ -21,9 +21,11 @@ Corners = NDArray[np.float32]
 #: like text at all.
 _BOX, _FAINT = 0.3, 0.1
 #: Pixels of all images that are in detectors at once, in all threads: 150 to 200 bytes each.
-_ROOM = SharedRoom(2_400_000)
+_ROOM = SharedRoom(1_600_000)
 #: RapidOCR reduces longer sides to the one, then enlarges shorter ones to the other.
 _LONGEST, _SHORTEST = 2000, 736
+#: Images that are longer than so many times their width are seen with a margin.
+_NARROW = 3
 #: What is put around an image to see it at half its size.
 _GRAY = 127
 #: Light grows by a square of this part of an image's shorter side, so that lamps join to letters.
@@ -197,6 +199,7 @@ def _is_noise(text: str) -> bool:
 def _detected(engine: Any, pixels: Pixels, least: float = _BOX) -> Corners:
     """Quadrilaterals of text, (lines, 4, 2), clockwise from the top left corner; `least` is the
     detector's bound for a box."""
+    pixels = _widened(pixels)
     with _ROOM.taking(_detector_pixels(*pixels.shape[:2])):
         found = engine(pixels, use_det=True, use_cls=False, use_rec=False, box_thresh=least)
         give_back_freed_memory()  # hundreds of megabytes, which other threads and models can use
@@ -204,6 +207,19 @@ def _detected(engine: Any, pixels: Pixels, least: float = _BOX) -> Corners:
     if boxes is None:
         return np.zeros((0, 4, 2), dtype=np.float32)
     return np.asarray(boxes, dtype=np.float32)
+
+
+def _widened(pixels: Pixels) -> Pixels:
+    """An image with a margin on the right or below if it is narrow, which the detector would
+    enlarge to dozens of megapixels."""
+    height, width = pixels.shape[:2]
+    rows, columns = (max(0, math.ceil(max(height, width) / _NARROW) - n) for n in (height, width))
+    if not rows and not columns:
+        return pixels
+    fill = np.median(pixels[0], axis=0).astype(np.uint8)
+    wide = np.empty((height + rows, width + columns, 3), dtype=np.uint8)
+    wide[:], wide[:height, :width] = fill, pixels
+    return wide
 
 
 def _detector_pixels(height: int, width: int) -> int:
@@ -221,27 +237,47 @@ def _slanted_again(engine: Any, pixels: Pixels, lines: list[TextLine]) -> list[T
             len(first) < 2
         ):
             continue
-        again = _turned_lines(
-            engine, pixels, float(np.median([line.angle for line in first])), _ENLARGED
-        )
+        angle = float(np.median([line.angle for line in first]))
+        again = _turned_lines(engine, pixels, angle, _ENLARGED, _strip(pixels, first))
         if sum(len(line.text) for line in again) > sum(len(line.text) for line in first):
             rest = [line for line in lines if line not in first]
             lines = rest + [line for line in again if not any(_meets(line, o) for o in rest)]
     return lines
 
 
+def _strip(pixels: Pixels, labels: Sequence[TextLine]) -> Box:
+    """The part of an image where slanted labels are, from one side to the other, with room for
+    longer ones that were overlooked."""
+    boxes = np.array([line.box for line in labels])
+    low, high = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
+    across = int(np.argmin(high - low))
+    room = (high - low)[across] // 4 + round(max(line.height for line in labels))
+    low[across], high[across] = low[across] - room, high[across] + room
+    sides = pixels.shape[1], pixels.shape[0]
+    low[1 - across], high[1 - across] = 0, sides[1 - across]
+    x0, y0 = np.maximum(low, 0).tolist()
+    x1, y1 = np.minimum(high, sides).tolist()
+    return x0, y0, x1, y1
+
+
 def _turned_lines(
-    engine: Any, pixels: Pixels, angle: float, enlarged: float = 1.0
+    engine: Any, pixels: Pixels, angle: float, enlarged: float = 1.0, part: Box | None = None
 ) -> list[TextLine]:
-    """The text that is level once the image is turned back by an angle, in the image's places."""
+    """The text that is level once the image is turned back by an angle, in the image's places.
+
+    With `part`, nothing but that part of the image is looked at, as large as it would be in all of
+    it, which has up to three times as many pixels when it is turned.
+    """
     import cv2
 
-    height, width = pixels.shape[:2]
-    turn = cv2.getRotationMatrix2D((width / 2, height / 2), -angle, enlarged)
-    cos, sin = abs(turn[0, 0]), abs(turn[0, 1])
-    size = (round(height * sin + width * cos), round(height * cos + width * sin))
-    turn[:, 2] += (size[0] - width) / 2, (size[1] - height) / 2
     fill = [int(c) for c in np.median(pixels[0], axis=0)]
+    turn, size = _turn(pixels, angle, enlarged)
+    left, top = 0, 0
+    if part is not None:
+        left, top, right, bottom = part
+        pixels = pixels[top:bottom, left:right]
+        # the detector enlarges what is smaller
+        turn, size = _turn(pixels, angle, enlarged, min(_SHORTEST, *size))
     turned = np.asarray(cv2.warpAffine(pixels, turn, size, borderValue=fill), dtype=np.uint8)
     boxes = _detected(engine, turned)
     across, down = (boxes[:, 1] - boxes[:, 0]).T
@@ -251,11 +287,30 @@ def _turned_lines(
     found = []
     for line, corners in zip(lines, boxes, strict=True):
         if line.score >= LEAST_SCORE and line.text:
-            box = _bounds(corners @ back[:, :2].T + back[:, 2])
+            box = _bounds(corners @ back[:, :2].T + back[:, 2] + (left, top))
             word = TextWord(line.text, box)
             whole = replace(line, box=box, angle=line.angle + angle, words=(word,))
             found.append(replace(whole, height=line.height / enlarged))
     return found
+
+
+def _turn(
+    pixels: Pixels, angle: float, enlarged: float, least: int = 0
+) -> tuple[NDArray[np.float64], tuple[int, int]]:
+    """How an image is turned back and enlarged, in the middle of one, (width, height), that has
+    room for its corners; neither side is shorter than `least`."""
+    import cv2
+
+    height, width = pixels.shape[:2]
+    center = (width / 2, height / 2)
+    turn = np.asarray(cv2.getRotationMatrix2D(center, -angle, enlarged), dtype=np.float64)
+    cos, sin = float(abs(turn[0, 0])), float(abs(turn[0, 1]))
+    size = (
+        max(least, round(height * sin + width * cos)),
+        max(least, round(height * cos + width * sin)),
+    )
+    turn[:, 2] += (size[0] - width) / 2, (size[1] - height) / 2
+    return turn, size
 
 
 def _meets(line: TextLine, other: TextLine) -> bool:

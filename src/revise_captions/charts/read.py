@@ -17,8 +17,9 @@ from revise_captions.charts.canvas import Canvas, prepare, without_panel
 from revise_captions.charts.chart import Box, Chart
 from revise_captions.charts.damage import damage, without_guesses
 from revise_captions.charts.lines.line_charts import curves_on_axis, printed_curves
+from revise_captions.charts.lines.ticks import at_marks, on_ticks
 from revise_captions.charts.numerals import date_of
-from revise_captions.charts.ocr import Pixels, TextLine, text_lines, with_turned
+from revise_captions.charts.ocr import Pixels, TextLine, TextWord, text_lines, with_turned
 from revise_captions.charts.panels import read_panels
 from revise_captions.charts.pies.discs import has_blob
 from revise_captions.charts.pies.pie_chart import pie_charts
@@ -26,13 +27,15 @@ from revise_captions.charts.scales import FittedScale
 from revise_captions.charts.text_tables import text_table
 
 #: Changes whenever an image could be read otherwise.
-VERSION = "reader-5"
+VERSION = "reader-6"
 #: An image needs this many pixels on its shorter side.
 _LEAST_SIDE = 48
 #: Its longer side is at most so many times as long.
 _MOST_ASPECT = 30
 #: A second value axis has at least so many labels.
 _SECOND = 4
+#: Tick marks are at equal steps but for so many pixels.
+_OFF_MARKS = 1.5
 _NOTHING = "no axis and no marks were found"
 #: Degrees by which the labels of an axis may be turned, those first that occur most.
 _TURNS = ((0, -45, 45), (60, -60, 90, -90))
@@ -208,19 +211,50 @@ def _snapped(canvas: Canvas, scale: FittedScale, region: Box) -> FittedScale:
     return replace(scale, b=scale.b - scale.a * shift)
 
 
+def _on_marks(canvas: Canvas, scale: FittedScale, region: Box) -> FittedScale | None:
+    """A scale through the marks or grid lines of its labels; None if none are seen.
+
+    Vega-Lite moves the labels at the ends of a horizontal axis inward; slanted ones are off.
+    """
+    boxes = [tick.box for tick in scale.ticks]
+    if scale.vertical:
+        canvas, (region, *boxes) = _laid(canvas, (region, *boxes))
+    worth = {box: tick.value for box, tick in zip(boxes, scale.ticks, strict=True)}
+    named = [
+        (TextWord(tick.text, box), scales.place(tick, scale.vertical))
+        for box, tick in zip(boxes, scale.ticks, strict=True)
+    ]
+    level = not scale.vertical and all(abs(tick.angle) < 10 for tick in scale.ticks)
+    moved = (on_ticks if level else at_marks)(canvas, named, region)
+    if len(moved) < 2 or moved == named:
+        return None
+    found = scales.through([x for _, x in moved], [worth[word.box] for word, _ in moved], scale)
+    off = max(abs(found.pixel(worth[word.box]) - x) for word, x in moved)
+    return found if off <= _OFF_MARKS else None
+
+
+def _laid(canvas: Canvas, boxes: Sequence[Box]) -> tuple[Canvas, list[Box]]:
+    """The image, and boxes in it, turned so that its left is below and its top on the left."""
+    pixels, index = canvas.pixels.transpose(1, 0, 2)[::-1], canvas.index.T[::-1]
+    wide = canvas.width
+    return replace(canvas, pixels=pixels, index=index), [
+        (top, wide - right, bottom, wide - left) for left, top, right, bottom in boxes
+    ]
+
+
 def _upright_plot(canvas: Canvas, scale: FittedScale) -> _Plot:
     first, last = scale.span
     step = (last - first) / max(1, len(scale.ticks) - 1)
     # a unit behind one label may reach into the plot
     right = round(float(np.median([tick.box[2] for tick in scale.ticks]))) + 2
     above = max(0, round(first - step))
-    scale = _snapped(
-        canvas, scale, (right, above, canvas.width, min(canvas.height, round(last) + 12))
-    )
+    region = (right, above, canvas.width, min(canvas.height, round(last) + 12))
+    scale = _on_marks(canvas, scale, region) or _snapped(canvas, scale, region)
     first, last = scale.span
     zero = scale.pixel(0.0)
     base = zero if first - 2 <= zero <= last + 2 else last
     bottom = min(canvas.height, round(last) + 3)
+    above = max(0, min(above, round(first - step)))
     return _Plot(scale, (right, above, canvas.width, bottom), base)
 
 
@@ -230,7 +264,8 @@ def _lying_plot(canvas: Canvas, scale: FittedScale) -> _Plot:
     top = min(tick.box[1] for tick in scale.ticks)
     low = max(tick.box[3] for tick in scale.ticks)
     left = max(0, round(first) - 12)
-    scale = _snapped(canvas, scale, (left, 0, min(canvas.width, round(last + step)), top - 1))
+    region = (left, 0, min(canvas.width, round(last + step)), top - 1)
+    scale = _on_marks(canvas, scale, region) or _snapped(canvas, scale, region)
     first, last = scale.span
     zero = scale.pixel(0.0)
     base = zero if first - 2 <= zero <= last + 2 else first
@@ -255,7 +290,7 @@ def _bars_on_axis(canvas: Canvas, plot: _Plot, horizontal: bool) -> Chart | None
     found = bar_chart.stacked_on(frame, every, lambda bar: _stands(frame, bar, plot, slack))
     if not found:
         return None
-    thick = float(np.median([frame.thickness(bar.box) for bar in found]))
+    thick = _thickness(frame, found)
     found = [bar for bar in found if abs(frame.thickness(bar.box) - thick) <= 0.25 * thick + 2]
     extent = (
         (plot.region[2] - plot.region[0]) if not horizontal else plot.region[3] - plot.region[1]
@@ -271,6 +306,13 @@ def _bars_on_axis(canvas: Canvas, plot: _Plot, horizontal: bool) -> Chart | None
     # what has no name at all is something else, such as the buttons of a window
     named = any(one.name or mark.category for one in chart.series for mark in one.marks)
     return chart if named else None
+
+
+def _thickness(frame: bar_chart.Frame, bars: Sequence[ChartBar]) -> float:
+    """How thick bars are: the median of their area, as strips of a field between them are many."""
+    order = sorted(bars, key=lambda bar: frame.thickness(bar.box))
+    areas = np.cumsum([(b.box[2] - b.box[0]) * (b.box[3] - b.box[1]) for b in order])
+    return float(frame.thickness(order[int(np.searchsorted(areas, areas[-1] / 2))].box))
 
 
 def _on_feet(

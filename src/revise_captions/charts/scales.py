@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -63,7 +63,7 @@ class FittedScale:
         return first, last
 
 
-def _place(tick: Numeral, vertical: bool) -> float:
+def place(tick: Numeral, vertical: bool) -> float:
     """Where a label's tick is along the axis."""
     x, y = anchor(tick.box, tick.angle, tick.height, beside=vertical)
     return y if vertical else x
@@ -137,7 +137,7 @@ def fit(ticks: Sequence[Numeral], vertical: bool, tolerance: float) -> FittedSca
         vertical: Whether they form a column.
         tolerance: In pixels.
     """
-    places = np.array([_place(tick, vertical) for tick in ticks])
+    places = np.array([place(tick, vertical) for tick in ticks])
     values = np.array([tick.value for tick in ticks])
     best: np.ndarray | None = None
     for i, j in combinations(range(len(ticks)), 2):
@@ -158,6 +158,12 @@ def fit(ticks: Sequence[Numeral], vertical: bool, tolerance: float) -> FittedSca
         order = best[np.argsort(places[best])]
         return FittedScale(a, b, tuple(ticks[k] for k in order), vertical)
     return _logarithmic(ticks, places, values, vertical)
+
+
+def through(places: Sequence[float], values: Sequence[float], scale: FittedScale) -> FittedScale:
+    """A scale whose labels stand elsewhere, fitted to where that is."""
+    a, b = _least_squares(np.array(places), np.array(values))
+    return replace(scale, a=a, b=b)
 
 
 def _least_squares(places: np.ndarray, values: np.ndarray) -> tuple[float, float]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import Box
-from revise_captions.charts.numerals import date_of
+from revise_captions.charts.numerals import date_of, parse
 from revise_captions.charts.ocr import TextWord
 from revise_captions.charts.shapes import grid_rows, runs
 
@@ -28,6 +28,14 @@ def on_ticks(
     """Labels moved to the columns of their marks or grid lines, if these are seen.
 
     Slanted labels are off by some pixels; the first and the last one may be moved inward.
+    """
+    return at_marks(canvas, labels, region) or _unclamped(labels)
+
+
+def at_marks(
+    canvas: Canvas, labels: Sequence[tuple[TextWord, float]], region: Box
+) -> list[tuple[TextWord, float]]:
+    """Labels in the columns of their marks or grid lines; none if these are not seen.
 
     Args:
         canvas: The image.
@@ -47,27 +55,36 @@ def on_ticks(
         distinct = len({tick for _, tick in moved}) == len(moved)
         if distinct and len(moved) >= _FOUND * len(labels):
             return moved
-    return _unclamped(labels)
+    return []
 
 
 def _unclamped(labels: Sequence[tuple[TextWord, float]]) -> list[tuple[TextWord, float]]:
-    """Labels of which the first or last is moved back to where the others' dates put it.
+    """Labels of which the first or last is moved back to where the others' dates or numbers put it.
 
     Renderers move a label inward that would reach beyond the plot, so that it ends at its mark.
     """
     found = list(labels)
-    dates = [date_of(word.text) for word, _ in labels]
-    if len(found) < 4 or None in dates:
+    worth = _worth(labels)
+    if len(found) < 4 or None in worth:
         return found
-    for k, rest, edge in ((0, slice(1, None), 0), (-1, slice(None, -1), 2)):
-        years = np.array(dates[rest], dtype=np.float64)
-        slope, offset = np.polyfit(years, [x for _, x in found[rest]], 1)
+    values = np.array(worth[1:-1], dtype=np.float64)
+    slope, offset = np.polyfit(values, [x for _, x in found[1:-1]], 1)
+    for k, edge in ((0, 0), (-1, 2)):
         word, x = found[k]
-        place = float(slope * np.float64(dates[k] or 0) + offset)
+        place = float(slope * np.float64(worth[k] or 0) + offset)
         width = word.box[2] - word.box[0]
-        if abs(place - x) > 0.25 * width and abs(place - word.box[edge]) <= 0.2 * width:
+        if abs(place - x) > 0.25 * width and abs(place - word.box[edge]) <= 0.25 * width:
             found[k] = (word, place)
     return found
+
+
+def _worth(labels: Sequence[tuple[TextWord, float]]) -> list[float | None]:
+    """What the labels stand for: dates, or else numbers."""
+    dates = [date_of(word.text) for word, _ in labels]
+    if None not in dates:
+        return dates
+    numbers = [parse(word.text) for word, _ in labels]
+    return [one.value if one else None for one in numbers]
 
 
 def _turned(region: Box) -> Box:
@@ -77,13 +94,16 @@ def _turned(region: Box) -> Box:
 def _marks(canvas: Canvas, region: Box, below: int) -> list[float]:
     """The columns of thin upright marks between the axis and the row where labels begin."""
     best: list[float] = []
-    away = np.linalg.norm(canvas.pixels.astype(np.float64) - canvas.palette[0], axis=2) > _SEEN
     slack = round(0.6 * canvas.text_height)
-    for row in range(max(0, region[3] - slack), min(below, region[3] + slack) - _DEEP + 1):
-        full = away[row : row + _DEEP, region[0] - 2 : region[2]].all(axis=0)
+    first, last = max(0, region[3] - slack), min(below, region[3] + slack)
+    near = canvas.pixels[first : max(first, last)].astype(np.float64)
+    away = np.linalg.norm(near - canvas.palette[0], axis=2) > _SEEN
+    left = max(0, region[0] - 2)
+    for row in range(last - first - _DEEP + 1):
+        full = away[row : row + _DEEP, left : region[2]].all(axis=0)
         if full.mean() > _MOST:
             continue
-        found = [(a + b - 1) / 2 + region[0] - 2 for a, b in runs(full) if b - a <= _WIDE]
+        found = [(a + b - 1) / 2 + left for a, b in runs(full) if b - a <= _WIDE]
         if len(found) > len(best):
             best = found
     return best
