@@ -7,7 +7,7 @@ from revise_captions.benchmarks.catalog.benchmark import Benchmark
 
 DOCCI = Benchmark(
     name="docci",
-    title="DOCCI: long captions by people, of photographs taken for it",
+    title="DOCCI: long human captions of photographs taken for it",
     citation="Onoe et al. 2024, DOCCI: Descriptions of Connected and Contrasting Images, ECCV, "
     "arXiv:2404.19753",
     licence="CC BY 4.0",

@@ -183,7 +183,7 @@ def load_vqascore(argument: str, options: MetricOptions) -> Metric:
 
 
 def load_asked(argument: str, options: MetricOptions) -> Metric:
-    """The number that a judge answers with, asked in words from a file =MODEL#FILE."""
+    """The number that a judge gives in answer to a prompt from a file =MODEL#FILE."""
     model, _, file = argument.rpartition("#")
     if not model or not file:
         raise UserError("asked needs a model and a file", hint="asked=MODEL#question.json")

@@ -225,7 +225,7 @@ class Chair:
 
 
 def load_chair(argument: str, options: MetricOptions) -> Metric:
-    """1 − CHAIR_i: COCO objects that are mentioned and there =DIR, with COCO's annotations."""
+    """1 − CHAIR_i: share of mentioned COCO objects in the image =DIR, with COCO's annotations."""
     if not argument:
         raise UserError("chair needs COCO's annotations", hint="chair=DIR")
     return Chair(read_truth(Path(argument)))

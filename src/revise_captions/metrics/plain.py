@@ -113,7 +113,7 @@ def load_length(argument: str, options: MetricOptions) -> Metric:
 
 
 def load_random(argument: str, options: MetricOptions) -> Metric:
-    """A number by chance, the same for the same text [=SEED]."""
+    """A random number, always the same for the same text [=SEED]."""
     return Chance(argument or "0")
 
 
