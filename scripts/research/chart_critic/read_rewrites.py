@@ -116,6 +116,34 @@ class ProposedRewrite:
         return self.caption, self.index, tuple((*fix.span, fix.right) for fix in self.fixes)
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadSentence:
+    """A sentence that no run judges, as nothing could be read in its chart.
+
+    Attributes:
+        caption: CHOCOLATE's id of its caption.
+        sentence: Its text.
+        erroneous: Whether people labeled it wrong.
+    """
+
+    caption: str
+    sentence: str
+    erroneous: bool
+
+
+def unread_sentences(
+    folder: Path, readings: Mapping[str, ChartReading]
+) -> Iterator[UnreadSentence]:
+    """Every sentence of the development half whose chart could not be read."""
+    for example in read(folder):
+        name = Path(example.image).name
+        if not is_development(name) or ((found := readings.get(name)) and found.readable):
+            continue
+        for one in example.sentences:
+            wrong = any(error != NEUTRAL for error in one.error_types)
+            yield UnreadSentence(example.id, one.span.of(example.caption), wrong)
+
+
 def proposals(
     folder: Path, readings: Mapping[str, ChartReading], critic: ChartCritic
 ) -> Iterator[ProposedRewrite]:
@@ -200,13 +228,17 @@ def _right(part: Sequence[ProposedRewrite], known: Verdicts) -> str:
     return counted_share(sum(found), len(found))
 
 
-def figures(every: Sequence[ProposedRewrite], known: Verdicts) -> str:
-    """The block of the page."""
+def figures(
+    every: Sequence[ProposedRewrite], unread: Sequence[UnreadSentence], known: Verdicts
+) -> str:
+    """The block of the page; unscored sentences stay as they are, and count with the others."""
     wrong = [one for one in every if one.erroneous]
     right = [one for one in every if not one.erroneous]
+    all_wrong = [*wrong, *(one for one in unread if one.erroneous)]
+    all_right = len(right) + sum(not one.erroneous for one in unread)
     written = [one for one in every if one.certain and one.accepted]
     mended = sum(one.erroneous and is_right(one, known) is True for one in written)
-    bare = sum(not any(map(str.isalpha, one.sentence)) for one in wrong)
+    bare = sum(not any(map(str.isalpha, one.sentence)) for one in all_wrong)
     twice = [found for one in every if len(found := known.get(one.key, ())) > 1]
     harmed = sum(not one.erroneous and is_right(one, known) is False for one in written)
     changed = sum(not one.erroneous for one in written)
@@ -215,12 +247,15 @@ def figures(every: Sequence[ProposedRewrite], known: Verdicts) -> str:
     return "\n".join([
         rows_as_table(table(every, known)),
         "",
-        f"{len(every):,} sentences of {len({one.caption for one in every})} captions. Wrong ones "
-        f"that are right or gone afterwards: {counted_share(mended, len(wrong))}; without the "
-        f"{bare} that have no letter, such as numbers of lists, and stay: "
-        f"{counted_share(mended, len(wrong) - bare)}. Right ones that are changed or removed: "
-        f"{counted_share(changed, len(right))}; "
-        f"made false or removed: {counted_share(harmed, len(right))}. Flagged are "
+        f"{len(every) + len(unread):,} sentences of "
+        f"{len({one.caption for one in (*every, *unread)})} captions, {len(unread)} of them "
+        f"unscored, as their charts could not be read. Wrong ones that are right or gone "
+        f"afterwards: {counted_share(mended, len(all_wrong))}; without the {bare} that have no "
+        f"letter, such as numbers of lists, and stay: "
+        f"{counted_share(mended, len(all_wrong) - bare)}; of those that were scored: "
+        f"{counted_share(mended, len(wrong))}. Right ones that are changed or removed: "
+        f"{counted_share(changed, all_right)}; made false or removed: "
+        f"{counted_share(harmed, all_right)}. Of those that were scored are flagged "
         f"{counted_share(flagged[0], len(right))} of the right and "
         f"{counted_share(flagged[1], len(wrong))} of the wrong sentences. The two "
         f"readings agree on {counted_share(agreed, len(twice))} rewrites.",
@@ -277,7 +312,7 @@ def main(
                 echo(f"{one.image}\n{one.sentence}\n{with_fixes(one.sentence, one.fixes)}")
                 echo(json.dumps({**row, "certain": one.certain, "verdict": ""}))
         return
-    block = figures(every, known)
+    block = figures(every, list(unread_sentences(folder, found)), known)
     echo(block)
     if write:
         write_text(MEASURED, with_card(read_cards(), card_of(every, known, critic)))
