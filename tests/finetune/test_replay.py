@@ -128,7 +128,7 @@ def test_what_cannot_be_replayed_is_said(data, old, base, tmp_path):
         )
 
     assert f"replayed: 9 captions of {old}" in check(old)
-    with pytest.raises(UserError, match="replay-share 1, expected"):
+    with pytest.raises(UserError, match="replay-share 1: expected a number between 0 and 1"):
         check(old, 1.0)
     with pytest.raises(UserError, match="no train data"):
         check(tmp_path)

@@ -234,11 +234,12 @@ def figures(
     """The block of the page; unscored sentences stay as they are, and count with the others."""
     wrong = [one for one in every if one.erroneous]
     right = [one for one in every if not one.erroneous]
-    all_wrong = [*wrong, *(one for one in unread if one.erroneous)]
+    said = [one.sentence for one in wrong] + [one.sentence for one in unread if one.erroneous]
+    captions = {one.caption for one in every} | {one.caption for one in unread}
     all_right = len(right) + sum(not one.erroneous for one in unread)
     written = [one for one in every if one.certain and one.accepted]
     mended = sum(one.erroneous and is_right(one, known) is True for one in written)
-    bare = sum(not any(map(str.isalpha, one.sentence)) for one in all_wrong)
+    bare = sum(not any(map(str.isalpha, sentence)) for sentence in said)
     twice = [found for one in every if len(found := known.get(one.key, ())) > 1]
     harmed = sum(not one.erroneous and is_right(one, known) is False for one in written)
     changed = sum(not one.erroneous for one in written)
@@ -248,11 +249,11 @@ def figures(
         rows_as_table(table(every, known)),
         "",
         f"{len(every) + len(unread):,} sentences of "
-        f"{len({one.caption for one in (*every, *unread)})} captions, {len(unread)} of them "
+        f"{len(captions)} captions, {len(unread)} of them "
         f"unscored, as their charts could not be read. Wrong ones that are right or gone "
-        f"afterwards: {counted_share(mended, len(all_wrong))}; without the {bare} that have no "
+        f"afterwards: {counted_share(mended, len(said))}; without the {bare} that have no "
         f"letter, such as numbers of lists, and stay: "
-        f"{counted_share(mended, len(all_wrong) - bare)}; of those that were scored: "
+        f"{counted_share(mended, len(said) - bare)}; of those that were scored: "
         f"{counted_share(mended, len(wrong))}. Right ones that are changed or removed: "
         f"{counted_share(changed, all_right)}; made false or removed: "
         f"{counted_share(harmed, all_right)}. Of those that were scored are flagged "
