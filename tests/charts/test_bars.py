@@ -291,3 +291,19 @@ def test_squares_without_any_name_are_no_bars():
         draw.rectangle((150 + 60 * k, 400 - 250, 190 + 60 * k, 399), fill=DARK)
     (chart,) = read_lines(np.asarray(image), lines)
     assert chart.kind == "unknown"
+
+
+def test_the_frame_of_a_window_is_no_bar_though_it_is_larger_than_all_bars():
+    """Its sides go on above the axis and below it."""
+    image, draw = canvas()
+    for k, shade in enumerate(("#b0b0b0", "#8c8c8c", "#6a6a6a")):
+        draw.rectangle((540 + 30 * k, 20, 569 + 30 * k, 460), fill=shade)
+    truth = {"Bern": 30, "Rome": 60, "Oslo": 45, "Riga": 80}
+    lines = [words(str(tick), 30, 400 - 3 * tick) for tick in (0, 25, 50, 75, 100)]
+    draw.rectangle((80, 400, 520, 400), fill="black")
+    for k, (name, value) in enumerate(truth.items()):
+        x = 110 + 110 * k
+        draw.rectangle((x + 18, 400 - 3 * value, x + 25, 399), fill="#a0522d")
+        lines.append(words(name, x, 430))
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert table(chart)[""] == pytest.approx(truth, abs=1)

@@ -284,7 +284,7 @@ def _weight(canvas: Canvas, region: Box) -> int:
 def _bars_on_axis(canvas: Canvas, plot: _Plot, horizontal: bool) -> Chart | None:
     colors = shapes.mark_colors(canvas, plot.region, _texts(canvas))
     frame = bar_chart.Frame(horizontal)
-    every = filled_rectangles(canvas, colors, plot.region)
+    every = _within(frame, filled_rectangles(canvas, colors, plot.region), plot.region)
     plot = _on_feet(canvas, frame, plot, every)
     slack = 3 + 0.2 * canvas.text_height
     found = bar_chart.stacked_on(frame, every, lambda bar: _stands(frame, bar, plot, slack))
@@ -306,6 +306,16 @@ def _bars_on_axis(canvas: Canvas, plot: _Plot, horizontal: bool) -> Chart | None
     # what has no name at all is something else, such as the buttons of a window
     named = any(one.name or mark.category for one in chart.series for mark in one.marks)
     return chart if named else None
+
+
+def _within(frame: bar_chart.Frame, bars: Sequence[ChartBar], region: Box) -> list[ChartBar]:
+    """Without those that run from one end of the plot to the other: a step longer than the axis,
+    they are parts of what is around it, such as a window's frame."""
+    first, last = frame.along(region)
+    ends = [frame.along(bar.box) for bar in bars]
+    return [
+        bar for bar, (start, end) in zip(bars, ends, strict=True) if start > first or end < last
+    ]
 
 
 def _thickness(frame: bar_chart.Frame, bars: Sequence[ChartBar]) -> float:
