@@ -17,17 +17,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from PIL.Image import Image
-
-from revise_captions.critic.protocol import (
-    Acceptance,
-    Critic,
-    ExplainRequest,
-    JudgeRequest,
-    accepted,
-)
+from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
+from revise_captions.critic.wrapped import WrappedCritic
 from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Fix, Rationale, Span, Verdict
-from revise_captions.runs.window_images import PreparesImages
 from revise_captions.text.clauses import VERSION, SpokenPart, clauses
 
 #: Speaks of what was named before. Other clauses are judged without those before them in their
@@ -42,7 +34,7 @@ _BACK = re.compile(
 UNDOUBTED = 0.01
 
 
-class ClauseCritic:
+class ClauseCritic(WrappedCritic):
     """A critic whose verdicts and rationales are about clauses, too; see the module.
 
     Args:
@@ -50,13 +42,9 @@ class ClauseCritic:
     """
 
     def __init__(self, critic: Critic) -> None:
-        self.critic, self.threshold = critic, critic.threshold
+        super().__init__(critic)
+        self.threshold = critic.threshold
         self.settings: Mapping[str, str] = {**critic.settings, "clauses": VERSION}
-
-    @property
-    def gate(self) -> object | None:
-        """The critic's, so that an image may be nobody's."""
-        return getattr(self.critic, "gate", None)
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """The critic's verdicts, those on sentences of several clauses bounded by their clauses'.
@@ -105,15 +93,6 @@ class ClauseCritic:
             _joined([replace(fix, basis=next(told).text) for fix in fixes]) if fixes else next(told)
             for fixes in named
         ]
-
-    def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
-        """What the critic's gate says; a critic without one takes every image."""
-        return accepted(self.critic, images)
-
-    def prepare(self, image: Image) -> None:
-        """Hands the image to a critic that prepares images."""
-        if isinstance(self.critic, PreparesImages):
-            self.critic.prepare(image)
 
     def _wrong(self, verdicts: Sequence[Verdict]) -> dict[int, float]:
         """P(factual) of the clauses that are nonfactual, by number; of the least factual one where

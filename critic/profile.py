@@ -11,28 +11,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from revise_captions.critic.protocol import (
-    Acceptance,
-    Critic,
-    ExplainRequest,
-    JudgeRequest,
-    accepted,
-)
+from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
+from revise_captions.critic.wrapped import WrappedCritic
 from revise_captions.errors import UserError
 from revise_captions.io.checked_json import checked
 from revise_captions.records import Rationale, Verdict
-from revise_captions.runs.window_images import PreparesImages
 from revise_captions.stats.error_correction import ErrorRates, measured_share
 from revise_captions.stats.probability_maps import ProbabilityMap
 from revise_captions.stats.verdict_levels import JudgedPopulation
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 FORMAT = "revise-captions critic profile"
 VERSION = 1
@@ -40,7 +31,7 @@ VERSION = 1
 CALIBRATION, UNCALIBRATED = "calibration", "none"
 #: The settings in which a critic has to match its profile. Engine and precision need not match:
 #: `captions check-engine` measures how much they change.
-IDENTITY = ("critic", "adapter", "prompt", "attention-mode", "samples", "logprobs")
+IDENTITY = ("critic", "adapter", "prompt", "attention-mode", "samples", "logprobs", "clauses")
 _DIGEST = re.compile(r"@([0-9a-f]{12})$")
 
 
@@ -292,7 +283,7 @@ def _calibration(stored: Mapping[str, Any]) -> dict[str, Any]:
     return dict(stored)
 
 
-class CalibratedCritic:
+class CalibratedCritic(WrappedCritic):
     """A critic whose P(factual) is mapped by its profile.
 
     Args:
@@ -302,7 +293,8 @@ class CalibratedCritic:
     """
 
     def __init__(self, critic: Critic, profile: CriticProfile, threshold: float) -> None:
-        self.critic, self.profile, self.threshold = critic, profile, threshold
+        super().__init__(critic)
+        self.profile, self.threshold = profile, threshold
         own = {key: value for key, value in critic.settings.items() if key != CALIBRATION}
         self.settings: Mapping[str, str] = {**own, CALIBRATION: profile.name}
 
@@ -311,15 +303,6 @@ class CalibratedCritic:
 
     def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         return self.critic.explain(requests)
-
-    def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
-        """What the critic's gate says; a critic without one takes every image."""
-        return accepted(self.critic, images)
-
-    def prepare(self, image: Image) -> None:
-        """Hands the image to a critic that prepares images."""
-        if isinstance(self.critic, PreparesImages):
-            self.critic.prepare(image)
 
     def _mapped(self, verdict: Verdict) -> Verdict:
         if verdict.p_factual is None:

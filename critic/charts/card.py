@@ -38,11 +38,11 @@ class ChartCard:
     elsewhere: Mapping[str, Any] | None = None
 
     def is_of(self, settings: Mapping[str, str]) -> bool:
-        """Whether it is the card of the critic with these settings; in what number format its
-        language model computes (`/bfloat16`) hardly changes an answer."""
+        """Whether it is the card of the critic with these settings, asked about sentences alone; in
+        what number format its language model computes (`/bfloat16`) hardly changes an answer."""
         return all(
             settings.get(key, "").split("/")[0] == value.split("/")[0]
-            for key, value in self.critic.items()
+            for key, value in {"clauses": "", **self.critic}.items()
         )
 
 

@@ -140,13 +140,12 @@ def _needs_reviser(critic: str) -> UserError:
 def _engine_of(critic: Critic | None, expert: str) -> Engine | None:
     """The engine of a critic, or of a panel's expert, that is an instruct model and so can rewrite;
     None for others."""
-    from revise_captions.critic.clauses import ClauseCritic
     from revise_captions.critic.instruct import InstructCritic
     from revise_captions.critic.panel import PanelCritic
-    from revise_captions.critic.profile import CalibratedCritic
+    from revise_captions.critic.wrapped import WrappedCritic
 
     own = critic.experts.get(expert) if isinstance(critic, PanelCritic) else critic
-    while isinstance(own, CalibratedCritic | ClauseCritic):
+    while isinstance(own, WrappedCritic):
         own = own.critic
     return own.engine if isinstance(own, InstructCritic) else None
 

@@ -33,7 +33,7 @@ def test_its_errors_are_known_at_its_threshold_and_its_rewrites_with_its_reviser
     assert other.rewrites_true is None
 
 
-@pytest.mark.parametrize("key", ["critic", "prompt", "language"])
+@pytest.mark.parametrize("key", ["critic", "prompt", "language", "clauses"])
 def test_a_card_is_of_one_critic_alone(key):
     assert known_errors({**SETTINGS, key: "another"}, "charts") is None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -27,8 +28,12 @@ from revise_captions.finetune.calibration.cli import calibrate_critic as command
 from revise_captions.finetune.calibration.measure import judged
 from revise_captions.finetune.calibration.run import calibrate
 from revise_captions.finetune.calibration.sentences import read_folder
+from revise_captions.io.readers import open_source
+from revise_captions.io.source import WINDOW
 from revise_captions.picturebook.generate import main as generate
+from revise_captions.pipelines.job.probe import look_ahead
 from revise_captions.records import Span, Unscored, Verdict
+from revise_captions.text.clauses import VERSION
 
 LEANING = 2.5
 
@@ -255,6 +260,30 @@ def test_a_profile_of_another_critic_or_prompt_is_refused(profile, tmp_path):
     assert load_critic(
         str(moved), CriticOptions(Placement(device="cpu"), profile=profile)
     ).settings["calibration"]
+
+
+def test_a_profile_is_of_a_critic_of_sentences_or_of_one_of_clauses(profile, tmp_path):
+    """A critic asked about clauses, too, gives other answers."""
+    with pytest.raises(UserError, match="with clauses none, but this one has clauses/"):
+        load_critic("clauses", CriticOptions(Placement(device="cpu"), profile=profile))
+    stored = json.loads(profile.read_text())
+    stored["critic"]["clauses"] = VERSION
+    of_clauses = tmp_path / "clauses.json"
+    of_clauses.write_text(json.dumps(stored))
+    options = CriticOptions(Placement(device="cpu"), profile=of_clauses)
+    assert load_critic("clauses", options).settings["calibration"].startswith("clauses.")
+    with pytest.raises(UserError, match=r"with clauses clauses/\d+, but this one has none"):
+        load_critic("bundled", options)
+
+
+def test_a_run_with_a_profile_is_warned_of_images_outside_the_domain(profile, tmp_path):
+    given = tmp_path / "in.jsonl"
+    given.write_text('{"image": "noise.png", "caption": "A dog."}\n' * (WINDOW + 1))
+    noise = Image.effect_noise((256, 256), 99).convert("RGB")
+    critic = load_critic("bundled", CriticOptions(Placement(device="cpu"), profile=profile))
+    with closing(open_source(str(given))) as source:
+        said = look_ahead(source, lambda _: noise, critic)
+    assert said.endswith("32 of 32 sentences come back unscored: outside the model's domain")
 
 
 @pytest.mark.parametrize(
