@@ -8,7 +8,7 @@ caption has computed for its image and context.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -53,6 +53,7 @@ from revise_captions.critic.paligemma.queries import (
     rationale_query,
     verdict_of,
 )
+from revise_captions.critic.paligemma.rows import ScheduledRow, row_groups
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.paligemma.vision_cache import VisionFeatures, encode_images, pixels_of
 from revise_captions.critic.protocol import Acceptance, ExplainRequest, JudgeRequest
@@ -63,43 +64,6 @@ from revise_captions.records import Rationale, Unscored, Verdict
 if TYPE_CHECKING:
     from PIL.Image import Image
     from transformers import PaliGemmaForConditionalGeneration
-
-#: A caption is packed into several rows if the text of one would be longer than this.
-ROW_TOKENS = 1536
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduledRow:
-    """A packed row, and where its verdicts belong.
-
-    Attributes:
-        row: Its tokens.
-        image: Index into `VisionFeatures.tower`.
-        request: Index of the judge request.
-        sentences: Each branch's index among the texts that the request asks about.
-    """
-
-    row: PackedRow
-    image: int
-    request: int
-    sentences: tuple[int, ...]
-
-    def halves(self) -> list[ScheduledRow]:
-        """The branches split over two rows; none if there is only one branch."""
-        middle = len(self.sentences) // 2
-        return [
-            replace(
-                self,
-                row=replace(
-                    self.row,
-                    trunk=self.row.trunk[: max(branch.fork for branch in self.row.branches[part])],
-                    branches=self.row.branches[part],
-                ),
-                sentences=self.sentences[part],
-            )
-            for part in (slice(0, middle), slice(middle, None))
-            if middle
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,15 +256,7 @@ class PaliGemmaCritic:
             for row, (index, _) in zip(rows, asked, strict=True):
                 yield ScheduledRow(row, image, request, (index,))
             return
-        groups: list[list[tuple[int, Branch]]] = []
-        tokens = 0
-        for index, branch in asked:
-            if not groups or branch.fork + tokens + len(branch.ids) > ROW_TOKENS:
-                groups.append([])
-                tokens = 0
-            groups[-1].append((index, branch))
-            tokens += len(branch.ids)
-        for group in groups:
+        for group in row_groups(asked):
             sentences, branches = zip(*group, strict=True)
             yield ScheduledRow(pack(self.images, trunk, branches, mode), image, request, sentences)
 

@@ -7,6 +7,7 @@ an error if a soft-cap is set.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.critic.paligemma.packing import PackedBatch, tree_mask
@@ -15,7 +16,7 @@ from revise_captions.engines.transformers.cache_argument import with_cache
 
 if TYPE_CHECKING:
     import torch
-    from transformers import Cache, PaliGemmaForConditionalGeneration
+    from transformers import Cache, PaliGemmaConfig, PaliGemmaForConditionalGeneration
 
 ATTENTION = "caption_tree"
 PLAIN_ATTENTION = "caption_tree_plain"
@@ -127,16 +128,20 @@ def new_model(tokenizer: PromptTokenizer, **shape: int) -> PaliGemmaForCondition
     Raises:
         ValueError: `shape` names an unknown value.
     """
-    from transformers import (
-        Gemma2Config,
-        PaliGemmaConfig,
-        PaliGemmaForConditionalGeneration,
-        SiglipVisionConfig,
-    )
+    from transformers import PaliGemmaForConditionalGeneration
 
     if unknown := shape.keys() - SHAPE.keys():
         raise ValueError(f"unknown shape: {sorted(unknown)}, expected some of {sorted(SHAPE)}")
-    s = SHAPE | shape
+    model = PaliGemmaForConditionalGeneration(_new_config(tokenizer, SHAPE | shape))
+    _initialize(model)
+    use_tree_attention(model)
+    return model
+
+
+def _new_config(tokenizer: PromptTokenizer, s: Mapping[str, int]) -> PaliGemmaConfig:
+    """The configuration of a model of a shape (`SHAPE`) for a vocabulary."""
+    from transformers import Gemma2Config, PaliGemmaConfig, SiglipVisionConfig
+
     vocabulary = vocabulary_size(tokenizer.pretrained)
     vision = SiglipVisionConfig(
         hidden_size=s["tower_hidden"],
@@ -164,7 +169,7 @@ def new_model(tokenizer: PromptTokenizer, **shape: int) -> PaliGemmaForCondition
         eos_token_id=tokenizer.eos,
         bos_token_id=tokenizer.bos,
     )
-    config = PaliGemmaConfig(
+    return PaliGemmaConfig(
         vision_config=vision.to_dict(),
         text_config=text.to_dict(),
         image_token_index=tokenizer.image,
@@ -175,10 +180,6 @@ def new_model(tokenizer: PromptTokenizer, **shape: int) -> PaliGemmaForCondition
         eos_token_id=tokenizer.eos,
         bos_token_id=tokenizer.bos,
     )
-    model = PaliGemmaForConditionalGeneration(config)
-    _initialize(model)
-    use_tree_attention(model)
-    return model
 
 
 def _initialize(model: PaliGemmaForConditionalGeneration) -> None:

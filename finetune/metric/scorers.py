@@ -14,10 +14,11 @@ from revise_captions.critic.gates.image_domain import read_gate
 from revise_captions.critic.gates.language import WORDS_FILE, read_vocabulary
 from revise_captions.critic.gates.taught_words import TAUGHT_FILE
 from revise_captions.critic.locate import critic_folders
-from revise_captions.critic.paligemma.critic import PaliGemmaCritic, ScheduledRow
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.load import load_model
 from revise_captions.critic.paligemma.model import hidden_states, logits_at, tower_output
 from revise_captions.critic.paligemma.packing import collate
+from revise_captions.critic.paligemma.rows import ScheduledRow
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.paligemma.vision_cache import pixels_of
 from revise_captions.critic_metric.metric import CriticMetric

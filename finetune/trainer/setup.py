@@ -191,10 +191,7 @@ def prepare(
     """Loads and checks everything before the first step, with the arguments of `run.finetune`."""
     began = time.monotonic() if began is None else began
     keep_freed_memory()
-    check_sharding(settings, base)
-    expect_adapters(settings.lora.method)
-    if settings.validation.log_with is not None:
-        expect_tracker(settings.validation.log_with)
+    _check(settings, base)
     parallel = start()
     torch.manual_seed(settings.seed)
     if parallel.first:  # the other processes may find what it has already written
@@ -228,12 +225,7 @@ def prepare(
     optimizer = _optimizer(network, settings, parallel)
     progress = TrainingProgress()
     if saved is not None:
-        divided = settings.compute.shard_weights
-        optimizer.load(optimizer_state(folder, saved, optimizer.share, divided))
-        progress = TrainingProgress(**saved["progress"])
-        torch.set_rng_state(saved["rng"])
-        if "cuda_rng" in saved and torch.cuda.is_available():
-            torch.cuda.set_rng_state(saved["cuda_rng"])
+        progress = _restored(folder, saved, optimizer, settings)
     if settings.compute.compile and loaded.codec is not None:
         compile_layers(loaded.model, training=True)
     run = TrainingRun(
@@ -245,6 +237,26 @@ def prepare(
         run.tracked = open_tracker(settings.validation.log_with, folder.training)
     _log_start(run, resumed=saved is not None)
     return run
+
+
+def _check(settings: TrainingSettings, base: str) -> None:
+    """Raises UserError if the settings need what the base or this installation does not have."""
+    check_sharding(settings, base)
+    expect_adapters(settings.lora.method)
+    if settings.validation.log_with is not None:
+        expect_tracker(settings.validation.log_with)
+
+
+def _restored(
+    folder: RunFolder, saved: dict[str, Any], optimizer: FlatOptimizer, settings: TrainingSettings
+) -> TrainingProgress:
+    """Puts the saved state into the optimizer and the random generators; returns the progress."""
+    divided = settings.compute.shard_weights
+    optimizer.load(optimizer_state(folder, saved, optimizer.share, divided))
+    torch.set_rng_state(saved["rng"])
+    if "cuda_rng" in saved and torch.cuda.is_available():
+        torch.cuda.set_rng_state(saved["cuda_rng"])
+    return TrainingProgress(**saved["progress"])
 
 
 def _optimizer(network: Network, settings: TrainingSettings, parallel: Parallel) -> FlatOptimizer:

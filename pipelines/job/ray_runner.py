@@ -36,8 +36,9 @@ from revise_captions.pipelines.job.window import (
     sentences_of,
 )
 from revise_captions.pipelines.options import JobOptions
+from revise_captions.runs.digests import window_digest
 from revise_captions.runs.inputs import image_loader, open_input
-from revise_captions.runs.journal import Journal, window_digest
+from revise_captions.runs.journal import Journal
 from revise_captions.runs.progress import Progress
 from revise_captions.runs.window_images import windows_of, with_images
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -148,74 +149,84 @@ def _entries(path: Path) -> Iterator[Entry]:
     return csv_rows(path) if path.suffix == ".csv" else rows(path)
 
 
+@dataclass(slots=True)
+class _ReadScores:
+    """What the lines of a score file say, as far as read; attributes as of `Scores`."""
+
+    captions: dict[str, float | None] = field(default_factory=dict)
+    sentences: dict[tuple[str, int], float | None] = field(default_factory=dict)
+    spans: dict[str, tuple[ScoredSpan, ...]] = field(default_factory=dict)
+    omissions: dict[str, tuple[ScoredSpan, ...]] = field(default_factory=dict)
+    aspects: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    reasons: Counter[str] = field(default_factory=Counter)
+    thresholds: set[float] = field(default_factory=set)
+    signatures: set[str] = field(default_factory=set)
+
+    def add(self, entry: Entry, example: Example, column: str) -> None:
+        """Reads a line about a caption; `column`: of its score."""
+        which = example.id
+        if "revision" in entry.data:
+            with mended_by_user(f"{entry.place}: `revision` is not of revise-captions"):
+                self.signatures.add(str(entry["revision"]["signature"]))
+                self.thresholds.add(float(entry["revision"]["threshold"]))
+                _judged(entry, example, self.sentences, self.reasons)
+        elif is_scored_pair(entry.data):
+            with mended_by_user(f"{entry.place}: it is not of captions posh"):
+                found = read_line(entry.data)
+            self.captions[which] = found.value
+            if found.value is None:
+                self.reasons[found.reason] += 1
+            for axis, value in found.aspects.items():
+                self.aspects.setdefault(axis, {})[which] = value
+            self.spans[which], self.omissions[which] = found.spans or (), found.omissions or ()
+        elif "spans" in entry.data:
+            self.spans[which] = _spans(entry, "spans")
+            if "omissions" in entry.data:
+                self.omissions[which] = _spans(entry, "omissions")
+        elif entry.data.get("sentence") not in (None, ""):
+            number, many = int(entry.number_at("sentence")), len(example.sentences)
+            if not 0 <= number < many:
+                raise entry.error(f"there is no sentence {number}: {which} has {many}, from 0")
+            self.sentences[which, number] = _score(entry, column, self.reasons)
+        else:
+            self.captions[which] = _score(entry, column, self.reasons)
+
+
 def _joined(
     name: str, source: str, entries: Iterator[Entry], examples: Sequence[Example], column: str
 ) -> Scores:
     known = {example.id: example for example in examples}
-    captions: dict[str, float | None] = {}
-    sentences: dict[tuple[str, int], float | None] = {}
-    spans: dict[str, tuple[ScoredSpan, ...]] = {}
-    omissions: dict[str, tuple[ScoredSpan, ...]] = {}
-    aspects: dict[str, dict[str, float | None]] = {}
-    reasons: Counter[str] = Counter()
-    thresholds: set[float] = set()
-    strangers, signatures = 0, set()
+    read, strangers = _ReadScores(), 0
     for entry in entries:
-        which = str(entry["id"])
-        if which not in known:
+        example = known.get(str(entry["id"]))
+        if example is None:
             strangers += 1
-            continue
-        if "revision" in entry.data:
-            with mended_by_user(f"{entry.place}: `revision` is not of revise-captions"):
-                signature = str(entry["revision"]["signature"])
-                signatures.add(signature)
-                thresholds.add(float(entry["revision"]["threshold"]))
-                _judged(entry, known[which], sentences, reasons)
-        elif is_scored_pair(entry.data):
-            with mended_by_user(f"{entry.place}: it is not of captions posh"):
-                found = read_line(entry.data)
-            captions[which] = found.value
-            if found.value is None:
-                reasons[found.reason] += 1
-            for axis, value in found.aspects.items():
-                aspects.setdefault(axis, {})[which] = value
-            spans[which], omissions[which] = found.spans or (), found.omissions or ()
-        elif "spans" in entry.data:
-            spans[which] = _spans(entry, "spans")
-            if "omissions" in entry.data:
-                omissions[which] = _spans(entry, "omissions")
-        elif entry.data.get("sentence") not in (None, ""):
-            number = int(entry.number_at("sentence"))
-            if not 0 <= number < len(known[which].sentences):
-                many = len(known[which].sentences)
-                raise entry.error(f"there is no sentence {number}: {which} has {many}, from 0")
-            sentences[which, number] = _score(entry, column, reasons)
         else:
-            captions[which] = _score(entry, column, reasons)
-    if not (captions or sentences or spans):
+            read.add(entry, example, column)
+    if not (read.captions or read.sentences or read.spans):
         raise UserError(
             f"no score of {name} belongs to this benchmark ({strangers:,} unknown ids)",
             hint="use the ids that `captions benchmarks export` writes",
         )
-    if len(signatures) > 1:
+    if len(read.signatures) > 1:
         raise UserError(
             f"{name} mixes answers with different signatures",
             hint="judge all captions with the same settings",
         )
-    if sentences:
-        _complete(sentences, examples, reasons)
+    if read.sentences:
+        _complete(read.sentences, examples, read.reasons)
     # of a panel's experts, each with its own, none is the threshold of all
-    threshold = thresholds.pop() if len(thresholds) == 1 else None
+    threshold = read.thresholds.pop() if len(read.thresholds) == 1 else None
     return Scores(
         name,
         source,
-        captions,
-        sentences,
-        spans,
-        reasons,
+        read.captions,
+        read.sentences,
+        read.spans,
+        read.reasons,
         threshold,
-        omissions=omissions,
-        aspects=aspects,
+        omissions=read.omissions,
+        aspects=read.aspects,
     )
 
 

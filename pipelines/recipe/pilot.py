@@ -23,8 +23,9 @@ from revise_captions.pipelines.recipe.run import RecipeResult, digest_of, run_re
 from revise_captions.pipelines.recipe.steps import steps_folder
 from revise_captions.pipelines.select.columns import captioner_of
 from revise_captions.pipelines.select.run import drawn
+from revise_captions.runs.digests import run_key
 from revise_captions.runs.inputs import open_input
-from revise_captions.runs.journal import RowResult, run_key
+from revise_captions.runs.journal import RowResult
 from revise_captions.runs.pairing import LeftOut
 from revise_captions.stats.exact import exact_interval, trials_for
 from revise_captions.text.formatting import duration, percent, plural

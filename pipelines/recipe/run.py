@@ -22,8 +22,8 @@ from revise_captions.pipelines.recipe.ledger import Ledger, LedgerEntry, check_f
 from revise_captions.pipelines.recipe.recipe import Recipe
 from revise_captions.pipelines.recipe.steps import RecipeStep, judged_by, steps_folder, steps_of
 from revise_captions.pipelines.report.results import check_report
+from revise_captions.runs.digests import run_key, window_digest
 from revise_captions.runs.inputs import open_input
-from revise_captions.runs.journal import run_key, window_digest
 from revise_captions.runs.paths import journal_path
 from revise_captions.runs.window_images import windows_of
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,7 +125,36 @@ class Counts:
         expert = str(revision.get("expert", ""))
         if expert not in self.histograms:
             self.histograms[expert] = ExpertHistograms(threshold)
-        before, now = self.histograms[expert].pending
+        shares, flagged = self._sentences(sentences, threshold, self.histograms[expert].pending)
+        touched = [self._flagged(s, threshold) for s in flagged]
+        first = [f for f in touched if f.first]
+        scored, good, scored_after, good_after = shares.before[:2] + shares.after[:2]
+        whole = not flagged and scored == len(sentences)
+        self.outcomes[Outcome.KEPT if whole else outcome_of(revision)] += 1
+        counts = [
+            *shares.before,
+            *shares.after,
+            *(len(first), sum(f.rewritten for f in first), sum(f.fixed for f in first)),
+            *(scored > 0, 0 < scored == good),
+            *(scored_after > 0, 0 < scored_after == good_after),
+            *shares.standing,
+        ]
+        return counts, any(f.changed for f in touched)
+
+    def _sentences(
+        self,
+        sentences: Sequence[Mapping[str, Any]],
+        threshold: float,
+        pending: tuple[list[float], list[float]],
+    ) -> tuple[_SentenceCounts, list[Mapping[str, Any]]]:
+        """Counts a caption's sentences, and finds the flagged ones.
+
+        Args:
+            sentences: As in `revision`.
+            threshold: P(factual) below which one is nonfactual.
+            pending: `ExpertHistograms.pending`, to which their probabilities are added.
+        """
+        before, now = pending
         scored = good = claims = good_claims = 0
         scored_after = good_after = claims_after = good_claims_after = 0
         kept = wrong = rewritten = 0
@@ -161,24 +191,15 @@ class Counts:
                 wrong += s["accepted"] is not True and s["label"] == "nonfactual"
             if is_flagged(s, threshold):
                 flagged.append(s)
-        scored, good = scored + steady, good + steady
-        scored_after, good_after = scored_after + steady, good_after + steady
-        claims, good_claims = claims + steady_claims, good_claims + steady_claims
-        claims_after += steady_claims
-        good_claims_after += steady_claims
-        touched = [self._flagged(s, threshold) for s in flagged]
-        first = [f for f in touched if f.first]
-        whole = not flagged and scored == len(sentences)
-        self.outcomes[Outcome.KEPT if whole else outcome_of(revision)] += 1
-        counts = [
-            *(scored, good, claims, good_claims),
-            *(scored_after, good_after, claims_after, good_claims_after),
-            *(len(first), sum(f.rewritten for f in first), sum(f.fixed for f in first)),
-            *(scored > 0, 0 < scored == good),
-            *(scored_after > 0, 0 < scored_after == good_after),
-            *(kept + steady, wrong, rewritten),
-        ]
-        return counts, any(f.changed for f in touched)
+        both = (steady, steady, steady_claims, steady_claims)
+        found = (scored, good, claims, good_claims)
+        found_after = (scored_after, good_after, claims_after, good_claims_after)
+        counts = _SentenceCounts(
+            tuple(map(add, found, both)),
+            tuple(map(add, found_after, both)),
+            (kept + steady, wrong, rewritten),
+        )
+        return counts, flagged
 
     def _flagged(self, s: Mapping[str, Any], threshold: float) -> _Flagged:
         """Adds one flagged sentence to the counts that need no interval."""
@@ -217,6 +238,20 @@ class Counts:
         """Flagged sentences, by what was done and how they ended."""
         items = sorted(self.flow.items(), key=lambda item: (-item[1], item[0]))
         return [{"step": str(s), "end": str(e), "sentences": n} for (s, e), n in items]
+
+
+class _SentenceCounts(NamedTuple):
+    """A caption's sentences, by columns of `shares.COLUMNS`.
+
+    Attributes:
+        before: Scored, factual, claims, factual claims.
+        after: The same after revision.
+        standing: Those standing after revision: kept, wrong, rewritten.
+    """
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    standing: tuple[int, int, int]
 
 
 class _Flagged(NamedTuple):

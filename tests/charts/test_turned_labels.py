@@ -15,10 +15,10 @@ from revise_captions.charts.ocr import (
     TextWord,
     _along,
     _level,
-    _widened,
     _words_along,
     text_lines,
 )
+from revise_captions.charts.ocr_boxes import _widened
 from revise_captions.charts.scales import anchor, value_scales
 
 
@@ -60,9 +60,9 @@ def test_only_the_strip_with_slanted_labels_is_turned(monkeypatch):
         draw.rectangle((x - 40, 540 - 60 * k, x + 40, 540), fill="#1f4e79")
         long = ImageFont.load_default(17).getlength(name)
         turned_label(image, name, (x + 8, 565 + round(0.71 * long)), 45)
-    sizes, detected = [], ocr._detected
+    sizes, detected = [], ocr.detected
     monkeypatch.setattr(
-        ocr, "_detected", lambda e, pixels: sizes.append(pixels.shape) or detected(e, pixels)
+        ocr, "detected", lambda e, pixels: sizes.append(pixels.shape) or detected(e, pixels)
     )
     found = {one.text: one for one in text_lines(np.asarray(image)) if one.angle > 30}
     _, turned = sizes

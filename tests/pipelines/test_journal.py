@@ -15,7 +15,8 @@ import pytest
 from revise_captions.errors import Reason, UserError
 from revise_captions.io.rows import BadRow, Unparsed, dumps
 from revise_captions.records import ImageRef, Record
-from revise_captions.runs.journal import MAGIC, Journal, RowResult, window_digest
+from revise_captions.runs.digests import window_digest
+from revise_captions.runs.journal import MAGIC, Journal, RowResult
 
 SETTINGS = {"critic": "bundled", "threshold": 0.5, "rounds": 2}
 
@@ -338,7 +339,8 @@ import itertools, sys, time
 from pathlib import Path
 from revise_captions.pipelines.output import writers
 from revise_captions.runs import paths
-from revise_captions.runs.journal import Journal, RowResult, window_digest
+from revise_captions.runs.digests import window_digest
+from revise_captions.runs.journal import Journal, RowResult
 from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow, Unparsed, dumps
 

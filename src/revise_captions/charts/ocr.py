@@ -12,20 +12,17 @@ from numpy.typing import NDArray
 
 from revise_captions.charts.chart import Box
 from revise_captions.charts.numerals import parse
+from revise_captions.charts.ocr_boxes import (
+    FAINT,
+    SHORTEST,
+    Corners,
+    bounds,
+    crop_of,
+    detected,
+)
 from revise_captions.charts.ocr_engine import Pixels, ocr_engine
-from revise_captions.process_memory import SharedRoom, give_back_freed_memory
+from revise_captions.process_memory import give_back_freed_memory
 
-Corners = NDArray[np.float32]
-
-#: The detector's bounds for a box: its default of 0.5 misses single digits; and for whatever looks
-#: like text at all.
-_BOX, _FAINT = 0.3, 0.1
-#: Pixels of all images that are in detectors at once, in all threads: 150 to 200 bytes each.
-_ROOM = SharedRoom(1_600_000)
-#: RapidOCR reduces longer sides to the one, then enlarges shorter ones to the other.
-_LONGEST, _SHORTEST = 2000, 736
-#: Images that are longer than so many times their width are seen with a margin.
-_NARROW = 3
 #: What is put around an image to see it at half its size.
 _GRAY = 127
 #: Light grows by a square of this part of an image's shorter side, so that lamps join to letters.
@@ -122,11 +119,11 @@ def faint_text(image: Pixels) -> list[tuple[Box, Pixels]]:
     margins = ((high, high), (wide, wide), (0, 0))
     framed = np.pad(pixels, margins, constant_values=_GRAY)
     with ocr_engine() as engine:
-        boxes = [_detected(engine, pixels, _FAINT)]
-        boxes.append(_detected(engine, framed, _FAINT) - np.array([wide, high], dtype=np.float32))
-        lights = _detected(engine, joined, _FAINT)
-    found = [(_bounds(one), _crop(pixels, one)) for one in np.concatenate(boxes)]
-    return found + [(_bounds(one), _crop(joined, one)) for one in lights]
+        boxes = [detected(engine, pixels, FAINT)]
+        boxes.append(detected(engine, framed, FAINT) - np.array([wide, high], dtype=np.float32))
+        lights = detected(engine, joined, FAINT)
+    found = [(bounds(one), crop_of(pixels, one)) for one in np.concatenate(boxes)]
+    return found + [(bounds(one), crop_of(joined, one)) for one in lights]
 
 
 def _joined(pixels: Pixels) -> Pixels:
@@ -175,8 +172,8 @@ def _along(line: TextLine, other: TextLine) -> bool:
 
 
 def _text_lines(engine: Any, pixels: Pixels) -> tuple[tuple[TextLine, ...], tuple[TextLine, ...]]:
-    boxes = _detected(engine, pixels)
-    crops = [_crop(pixels, corners) for corners in boxes]
+    boxes = detected(engine, pixels)
+    crops = [crop_of(pixels, corners) for corners in boxes]
     tall = [k for k, crop in enumerate(crops) if crop.shape[0] >= _TALL * crop.shape[1]]
     flat = [k for k in range(len(crops)) if k not in set(tall)]
     lines = _flat_lines(engine, [crops[k] for k in flat], boxes[flat])
@@ -194,39 +191,6 @@ def _is_noise(text: str) -> bool:
     if len(bare) < _LONG or any(letter.isdigit() for letter in bare):
         return not bare
     return max(bare.count(letter) for letter in set(bare) - {" "}) >= _REPEATED * len(bare)
-
-
-def _detected(engine: Any, pixels: Pixels, least: float = _BOX) -> Corners:
-    """Quadrilaterals of text, (lines, 4, 2), clockwise from the top left corner; `least` is the
-    detector's bound for a box."""
-    pixels = _widened(pixels)
-    with _ROOM.taking(_detector_pixels(*pixels.shape[:2])):
-        found = engine(pixels, use_det=True, use_cls=False, use_rec=False, box_thresh=least)
-        give_back_freed_memory()  # hundreds of megabytes, which other threads and models can use
-    boxes = getattr(found, "boxes", None)
-    if boxes is None:
-        return np.zeros((0, 4, 2), dtype=np.float32)
-    return np.asarray(boxes, dtype=np.float32)
-
-
-def _widened(pixels: Pixels) -> Pixels:
-    """An image with a margin on the right or below if it is narrow, which the detector would
-    enlarge to dozens of megapixels."""
-    height, width = pixels.shape[:2]
-    rows, columns = (max(0, math.ceil(max(height, width) / _NARROW) - n) for n in (height, width))
-    if not rows and not columns:
-        return pixels
-    fill = np.median(pixels[0], axis=0).astype(np.uint8)
-    wide = np.empty((height + rows, width + columns, 3), dtype=np.uint8)
-    wide[:], wide[:height, :width] = fill, pixels
-    return wide
-
-
-def _detector_pixels(height: int, width: int) -> int:
-    """The size of what the detector sees of an image."""
-    scale = min(1.0, _LONGEST / max(height, width))
-    scale *= max(1.0, _SHORTEST / (scale * min(height, width)))
-    return round(scale**2 * height * width)
 
 
 def _slanted_again(engine: Any, pixels: Pixels, lines: list[TextLine]) -> list[TextLine]:
@@ -277,17 +241,17 @@ def _turned_lines(
         left, top, right, bottom = part
         pixels = pixels[top:bottom, left:right]
         # the detector enlarges what is smaller
-        turn, size = _turn(pixels, angle, enlarged, min(_SHORTEST, *size))
+        turn, size = _turn(pixels, angle, enlarged, min(SHORTEST, *size))
     turned = np.asarray(cv2.warpAffine(pixels, turn, size, borderValue=fill), dtype=np.uint8)
-    boxes = _detected(engine, turned)
+    boxes = detected(engine, turned)
     across, down = (boxes[:, 1] - boxes[:, 0]).T
     boxes = boxes[np.abs(down) < 0.2 * across]
-    lines = _flat_lines(engine, [_crop(turned, corners) for corners in boxes], boxes)
+    lines = _flat_lines(engine, [crop_of(turned, corners) for corners in boxes], boxes)
     back = cv2.invertAffineTransform(turn)
     found = []
     for line, corners in zip(lines, boxes, strict=True):
         if line.score >= LEAST_SCORE and line.text:
-            box = _bounds(corners @ back[:, :2].T + back[:, 2] + (left, top))
+            box = bounds(corners @ back[:, :2].T + back[:, 2] + (left, top))
             word = TextWord(line.text, box)
             whole = replace(line, box=box, angle=line.angle + angle, words=(word,))
             found.append(replace(whole, height=line.height / enlarged))
@@ -319,22 +283,6 @@ def _meets(line: TextLine, other: TextLine) -> bool:
     return other.box[0] <= x <= other.box[2] and other.box[1] <= y <= other.box[3]
 
 
-def _crop(image: Pixels, corners: Corners) -> Pixels:
-    """The upright content of a quadrilateral, given clockwise from its top left corner."""
-    import cv2
-
-    top, right, bottom, left = (
-        float(np.linalg.norm(corners[a] - corners[b])) for a, b in ((0, 1), (1, 2), (2, 3), (3, 0))
-    )
-    width, height = max(1, int(max(top, bottom))), max(1, int(max(right, left)))
-    target = np.array([[0, 0], [width, 0], [width, height], [0, height]], dtype=np.float32)
-    warp = cv2.getPerspectiveTransform(corners, target)
-    cropped = cv2.warpPerspective(
-        image, warp, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
-    )
-    return np.asarray(cropped, dtype=np.uint8)
-
-
 def _flat_lines(engine: Any, crops: Sequence[Pixels], boxes: Corners) -> list[TextLine]:
     if not crops:
         return []
@@ -345,9 +293,9 @@ def _flat_lines(engine: Any, crops: Sequence[Pixels], boxes: Corners) -> list[Te
     for text, score, corners, words, crop in zip(texts, scores, boxes, located, crops, strict=True):
         across, down = corners[1] - corners[0]
         angle = -math.degrees(math.atan2(down, across))
-        parts = [TextWord(w, _bounds(np.asarray(c))) for w, _, c in words if c is not None]
+        parts = [TextWord(w, bounds(np.asarray(c))) for w, _, c in words if c is not None]
         high = float(np.linalg.norm(corners[3] - corners[0]))
-        box = _bounds(corners)
+        box = bounds(corners)
         lines.append(TextLine(text.strip(), box, float(score), angle, high, tuple(parts), crop))
     return lines
 
@@ -371,7 +319,7 @@ def _tall_lines(engine: Any, crops: Sequence[Pixels], boxes: Corners) -> list[Te
         upright = len(texts) > 2 and texts[2][1] > texts[way][1]
         text, score = texts[2 if upright else way]
         angle = 0.0 if upright else (90.0, -90.0)[way]
-        box = _bounds(boxes[k])
+        box = bounds(boxes[k])
         high = float(crop.shape[1] if angle else crop.shape[0])
         words = tuple(_words_along(text, box, angle))
         seen = crop if upright else np.ascontiguousarray(np.rot90(crop, 1 if way else -1))
@@ -397,8 +345,3 @@ def _level(corners: NDArray[Any], other: NDArray[Any]) -> bool:
     """Whether two boxes begin or end in the same row of pixels."""
     low, high = (corners[:, 1].min(), other[:, 1].min()), (corners[:, 1].max(), other[:, 1].max())
     return min(abs(low[0] - low[1]), abs(high[0] - high[1])) <= 4
-
-
-def _bounds(corners: NDArray[Any]) -> Box:
-    low, high = np.floor(corners.min(axis=0)), np.ceil(corners.max(axis=0))
-    return int(low[0]), int(low[1]), int(high[0]), int(high[1])

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import hashlib
 import json
 import logging
 import os
@@ -22,7 +21,7 @@ import re
 import stat
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +29,7 @@ from typing import Any, NamedTuple
 from revise_captions.errors import Reason, UserError
 from revise_captions.io.rows import BadRow, Unparsed, dumps
 from revise_captions.io.writing import cannot_write, sync_folder
-from revise_captions.records import ImageRef, Record
+from revise_captions.runs.digests import run_key
 
 logger = logging.getLogger(__name__)
 MAGIC = b"revise-captions journal 1 "
@@ -64,44 +63,6 @@ class _Entry(NamedTuple):
     size: int
     digest: str
     results: int = 0
-
-
-def run_key(settings: Mapping[str, Any]) -> str:
-    """The hash of everything that determines a run's result, apart from its input."""
-    return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
-
-
-Mark = Callable[[str], str]
-
-
-def window_digest(items: Sequence[Record | BadRow], mark: Mark = lambda path: "") -> str:
-    """The hash of a window's input rows. `mark` identifies the content of image files."""
-    total = hashlib.sha256()
-    for item in items:
-        parts = _content(item)
-        if isinstance(item, Record) and item.image.path is not None:
-            parts.append(_utf8(mark(item.image.path)))
-        for part in parts:
-            total.update(b"%d:" % len(part))
-            total.update(part)
-    return total.hexdigest()
-
-
-def _content(item: Record | BadRow) -> list[bytes]:
-    line = b"%d" % item.line
-    if isinstance(item, BadRow):
-        original = item.original
-        text = original if isinstance(original, bytes) else _utf8(original)
-        return [line, _utf8(item.reason), text]
-    if item.raw is not None:
-        return [line, _utf8(item.raw)]
-    image: ImageRef = item.image
-    where = image.data if image.data is not None else _utf8(dumps([image.path, image.url]))
-    return [line, _utf8(dumps(item.captions)), where]
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 class Journal:

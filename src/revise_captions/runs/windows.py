@@ -10,7 +10,8 @@ from revise_captions.io.images import LoadImage, mark_of
 from revise_captions.io.rows import BadRow
 from revise_captions.io.source import Source
 from revise_captions.records import Record
-from revise_captions.runs.journal import Journal, window_digest
+from revise_captions.runs.digests import window_digest
+from revise_captions.runs.journal import Journal
 from revise_captions.runs.overlap import ahead
 from revise_captions.runs.progress import Progress
 from revise_captions.runs.window_images import LoadedRecord, windows_of, with_images

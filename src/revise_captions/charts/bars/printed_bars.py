@@ -167,19 +167,14 @@ def bars_chart(
         above: The names of the series in the section above.
     """
     bars = [bar for row in rows for bar in row.bars]
-    left, upper = min(bar.box[0] for bar in bars), min(bar.box[1] for bar in bars)
-    base = max(bar.box[3] for bar in bars)
+    upper = min(bar.box[1] for bar in bars)
     ticks = scale.ticks if scale else ()
     printed = bar_chart.printed_values(frame, rows, canvas, ticks)
     rows, printed = bar_chart.without_tracks(frame, rows, printed, canvas)
     taken = taken | {tick.box for tick in ticks} | {one.box for one in printed.values()}
     every = [line for line in canvas.lines if top <= line.box[1] < foot[2]]
     lines = [line for line in every if line.box not in taken]
-    groups = bar_chart.groups_of(frame, rows)
-    if frame.horizontal:
-        categories, used = labels.row_labels(rows, groups, lines, canvas, left)
-    else:
-        categories, used = labels.column_labels(rows, groups, lines, canvas, base)
+    categories, used = _categories(frame, rows, bars, lines, canvas)
     marks = bar_chart.values(frame, rows, printed, scale)
     series = split_series(frame, rows, categories, marks, names, canvas)
     lines = [line for line in lines if line.box not in used]
@@ -189,12 +184,11 @@ def bars_chart(
         # letters of headings in the colors of bars were taken for a legend
         found, boxes = named_by_columns(series, every, canvas, upper)
         series, heads = (found, boxes) if boxes else (series, heads)
-    taken = taken | heads
     stacked = max(len(row.bars) for row in rows) > 1
     axis = axis_of(scale)
     return Chart(
         kind="stacked bar" if stacked else "bar",
-        title=labels.title_of(lines, upper, taken | used),
+        title=labels.title_of(lines, upper, taken | heads | used),
         x=axis if frame.horizontal else ChartAxis(),
         y=ChartAxis() if frame.horizontal else axis,
         series=tuple(one for _, one in series),
@@ -203,6 +197,25 @@ def bars_chart(
         box=(0, int(top), canvas.width, canvas.height),
         horizontal=frame.horizontal,
     )
+
+
+def _categories(
+    frame: Frame,
+    rows: Sequence[BarRow],
+    bars: Sequence[ChartBar],
+    lines: Sequence[TextLine],
+    canvas: Canvas,
+) -> tuple[list[str], set[Box]]:
+    """What stands beside rows of horizontal bars, or below upright ones, and which boxes that took.
+
+    `bars`: the tracks that rows no longer have included.
+    """
+    groups = bar_chart.groups_of(frame, rows)
+    if frame.horizontal:
+        left = min(bar.box[0] for bar in bars)
+        return labels.row_labels(rows, groups, lines, canvas, left)
+    base = max(bar.box[3] for bar in bars)
+    return labels.column_labels(rows, groups, lines, canvas, base)
 
 
 def _named(

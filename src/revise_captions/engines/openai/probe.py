@@ -29,6 +29,7 @@ from revise_captions.engines.openai.capabilities import (
 from revise_captions.engines.openai.http import Http, Refused, Unanswered
 from revise_captions.engines.openai.litellm import by_litellm
 from revise_captions.engines.openai.names import model_at
+from revise_captions.engines.openai.pace import Pace
 from revise_captions.engines.openai.server import (
     NOTHING,
     Instead,
@@ -262,6 +263,24 @@ def _refusal(url: str, variable: str, error: Refused) -> UserError:
     return UserError(f"{_server(url)} refuses: {error.detail}", hint=hint)
 
 
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or ""
+
+
+def _http(url: str, options: ServerOptions, pace: Pace, timeout: float) -> Http:
+    """What sends requests to the server, which is LiteLLM for its own address."""
+    variable = options.variable(_host(url))
+    return Http(
+        url,
+        key=None if url == LITELLM else os.environ.get(variable),  # it uses its own variables
+        headers=options.headers,
+        certificates=options.ca_bundle,
+        pace=pace,
+        send=by_litellm(options, timeout) if url == LITELLM else None,
+        timeout=timeout,
+    )
+
+
 def connect(
     model: str,
     url: str,
@@ -290,18 +309,8 @@ def connect(
             images.
     """
     options.check()
-    host = urlsplit(url).hostname or ""
-    variable = options.variable(host)
-    spending = spending_of(options)
-    http = Http(
-        url,
-        key=None if url == LITELLM else os.environ.get(variable),  # it uses its own variables
-        headers=options.headers,
-        certificates=options.ca_bundle,
-        pace=spending.pace(host, in_flight),
-        send=by_litellm(options, timeout) if url == LITELLM else None,
-        timeout=timeout,
-    )
+    variable, spending = options.variable(_host(url)), spending_of(options)
+    http = _http(url, options, spending.pace(_host(url), in_flight), timeout)
     try:
         found = model_at(http, model)
         engine = OpenAIEngine(
