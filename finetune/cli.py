@@ -75,7 +75,7 @@ def finetune_critic(options: FinetuneOptions, settings: TrainingSettings) -> Non
      "sentences": [{"start": 0, "end": 6, "label": "factual", "assessable": true},
                    {"start": 7, "end": 17, "label": "nonfactual",
                     "rationale": "The cat is awake."}],
-     "description": "A grey cat sits on a wall."}
+     "description": "A gray cat sits on a wall."}
 
     Or DATA is a file in any layout that captions are read from, and is split by image. It can hold
     such rows, the output of revise-captions, decisions of captions explore, pairs with `chosen` and

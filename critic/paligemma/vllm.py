@@ -160,18 +160,18 @@ class VllmCritic:
         ]
 
     def check(self) -> None:
-        """Asks about one sentence of a grey image.
+        """Asks about one sentence of a gray image.
 
         Raises:
             UserError: vLLM does not answer, or builds a different prompt from training's.
         """
         from PIL import Image
 
-        text, grey = "It is grey.", Image.new("RGB", (self.size, self.size), (127, 127, 127))
+        text, gray = "It is grey.", Image.new("RGB", (self.size, self.size), (127, 127, 127))
         spans = (Span(0, len(text)),)
         tokenizer = self.tokenizer
         trunk = context_trunk(tokenizer, text, spans)
-        prompt = self._prompt(trunk, question(tokenizer, trunk, text, spans, 0), grey)
+        prompt = self._prompt(trunk, question(tokenizer, trunk, text, spans, 0), gray)
         found = self._outputs([prompt], self._options(), 2)[0]
         name = self.settings["critic"]
         if isinstance(found, Failed):

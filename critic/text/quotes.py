@@ -30,12 +30,12 @@ _QUOTED = re.compile(
 #: What says that the next words stand in the image. Bare words count where they look like signs:
 #: in capitals; behind words of labels and titles with one.
 _SAYS = r"says?|saying|reads?|reading|spell(?:s|ing)?(?: out)?|the (?:words?|letters?|text)"
-_LABELLED = r"label(?:s|l?ed)|titled|entitled|captioned|marked|inscribed|stamped|lettered"
+_LABELED = r"label(?:s|l?ed)|titled|entitled|captioned|marked|inscribed|stamped|lettered"
 _BARE = tuple(
     re.compile(rf"\b(?:{cue})[:,]? (?P<q>{sign}(?: {sign})*)(?![\w'’])")
     for cue, sign in (
         (_SAYS, r"[A-Z0-9][A-Z0-9&+#/.:'’-]*(?![a-z])"),
-        (_LABELLED, r"[A-Z0-9][\w&+#/.:'’-]*"),
+        (_LABELED, r"[A-Z0-9][\w&+#/.:'’-]*"),
     )
 )
 _NUMBER = r"(?P<q>#?\d{1,4})"

@@ -132,7 +132,7 @@ def label_studio(
     """A Label Studio export (JSON), one task for each sentence.
 
     A task's `data` holds the same as plain rows: image, model, caption, start, end. `label` and
-    `needs_image` name the controls of type Choices, `rationale` that of type TextArea. Cancelled
+    `needs_image` name the controls of type Choices, `rationale` that of type TextArea. Canceled
     annotations are skipped, as the rater gave no answer.
     """
     for task in entries:

@@ -131,7 +131,7 @@ def rows_of_scene(
 
 
 def sentence_json(sentence: CaptionSentence, rng: random.Random | None) -> dict[str, Any]:
-    """One labelled sentence as it stands in a row; with `rng`, five raters' votes too."""
+    """One labeled sentence as it stands in a row; with `rng`, five raters' votes too."""
     true = sentence.truth is not Truth.FALSE
     row: dict[str, Any] = {
         "start": sentence.span.start,

@@ -27,7 +27,7 @@ _WORD = re.compile(r"[a-z]+")
 #: Share of recolored images with some colors replaced; the others have all hues rotated.
 REPLACED = 0.6
 #: Share of rotated images that become gray, and of replaced colors that become black or white.
-GREY, BLACK_OR_WHITE = 0.3, 0.6
+GRAY, BLACK_OR_WHITE = 0.3, 0.6
 #: Largest "slight" shift of hues, as a share of the color circle: 22 degrees.
 SLIGHT = 22 / 360
 #: Distance in YIQ (luma counts half) at which two colors differ; share of the image above which a
@@ -87,7 +87,7 @@ def shifted_hues(image: Pixels, turn: float) -> Pixels:
 def rotated_hues(colors: Floats, rng: np.random.Generator) -> Floats:
     """Hues rotated, chroma scaled (often to gray), lights raised; RGB in [0, 1]."""
     turn, lift = rng.uniform(0, 2 * np.pi), rng.uniform(0.5, 1.0) if rng.random() < 0.6 else 1.0
-    strength = 0.0 if rng.random() < GREY else rng.uniform(0.2, 1.2)
+    strength = 0.0 if rng.random() < GRAY else rng.uniform(0.2, 1.2)
     cos, sin = strength * np.cos(turn), strength * np.sin(turn)
     rotate = np.array([[1, 0, 0], [0, cos, -sin], [0, sin, cos]], dtype=np.float32)
     matrix = (_TO_RGB @ rotate @ _TO_YIQ).astype(np.float32)

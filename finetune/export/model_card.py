@@ -175,10 +175,8 @@ def _data_lines(run: TrainingRun) -> str:
     replayed, mark, also = "", "", {}
     if train.replayed is not None:
         more, also = len(train) - train.own, provenance(train.replayed)
-        what, licence = also.get("title") or "other data", data_license(train.replayed)
-        replayed = (
-            f" Mixed in, {share:.0%} of all: {more:,} captions of {what} (license: {licence})."
-        )
+        what, terms = also.get("title") or "other data", data_license(train.replayed)
+        replayed = f" Mixed in, {share:.0%} of all: {more:,} captions of {what} (license: {terms})."
     if stated.get("benchmark") or also.get("benchmark"):
         mark = " **This is a benchmark: the critic cannot be measured by it.**"
     return (

@@ -103,7 +103,7 @@ class RewardModelSettings(PreferenceSettings):
 class DpoLossSettings:
     """DPO."""
 
-    beta: float = option(0.1, "Strength of the pull towards the reference model.")
+    beta: float = option(0.1, "Strength of the pull toward the reference model.")
     loss: str = option(
         "sigmoid", "TRL's loss.", choices=("sigmoid", "hinge", "ipo", "sigmoid_norm")
     )
@@ -141,7 +141,7 @@ class SampledSettings:
 class GrpoLossSettings:
     """GRPO."""
 
-    kl: float = option(0.05, "Weight of the KL penalty towards the reference model (0: none).")
+    kl: float = option(0.05, "Weight of the KL penalty toward the reference model (0: none).")
     clip_low: float = option(0.2, "Clip the probability ratio below at 1 minus this.")
     clip_high: float = option(
         0.2, "Clip the probability ratio above at 1 plus this. DAPO takes 0.28."

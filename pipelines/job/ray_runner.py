@@ -30,7 +30,7 @@ from revise_captions.pipelines.job.models import load_models, run_settings
 from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.verdict import Check
 from revise_captions.pipelines.job.window import (
-    journalled,
+    journaled,
     outcomes_of,
     revise_window,
     sentences_of,
@@ -302,7 +302,7 @@ class Replica:
             window = pickle.loads(content)
             loaded = next(with_images([window], self.load, self.models.critic))
             done = revise_window(loaded, self.models, self.settings)
-            return pickle.dumps(journalled(done, self.settings)), ""
+            return pickle.dumps(journaled(done, self.settings)), ""
         except EngineDead as dead:
             return pickle.dumps((str(dead), "")), _DEAD
         except UserError as error:

@@ -233,7 +233,7 @@ def journal_windows(
 ) -> None:
     """Revises and journals, in this process, every window that the journal does not hold yet.
 
-    While the models work on a window, the next is read and the previous one journalled.
+    While the models work on a window, the next is read and the previous one journaled.
 
     Args:
         source: The input.
@@ -253,7 +253,7 @@ def journal_windows(
         asked: Sequence[Record | BadRow],
         results: Sequence[Result | BadRow],
     ) -> None:
-        rows = journalled(results, settings)
+        rows = journaled(results, settings)
         if not len(journal):
             check(rows)
         journal.append(number, digest, rows)
@@ -312,7 +312,7 @@ class WindowKeeper:
         self._behind.__exit__(*error)
 
 
-def journalled(
+def journaled(
     results: Sequence[Result | BadRow], settings: RevisionSettings
 ) -> list[RowResult | BadRow]:
     """A window's results in the journal's form."""

@@ -2,7 +2,7 @@
 
 Table 2 does not say how a captioner's sentences are averaged, nor what its 2-grams are made of.
 Here the length of a sentence is its caption's mean, averaged over captions, and 2-grams are pairs
-of neighbouring words of a caption, in lower case and without punctuation: neither is the paper's.
+of neighboring words of a caption, in lower case and without punctuation: neither is the paper's.
 Table 3's coefficients compare ranks, so that they are the same of shares as of their ranks; of the
 54 that it prints, 33 follow from the ranks that Tables 7 to 9 print.
 """

@@ -269,9 +269,9 @@ class _Named:
     """The changed claims that lie within what the rationales say, `gone` and `come`: those
 
     1. that the rationale of their sentence says: noun, value or relation is among its words (what
-       the rationale says is there has no reason to go); or it speaks of that thing's colour or
+       the rationale says is there has no reason to go); or it speaks of that thing's color or
        number, or of the relation of those two things;
-    2. that went, and one that is named came in their place: another colour of the dog, a cat for
+    2. that went, and one that is named came in their place: another color of the dog, a cat for
        the dog;
     3. that went with an object that went and is named.
     """

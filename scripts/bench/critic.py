@@ -6,7 +6,7 @@
 The plain loop asks once per sentence: processor, `generate` of one token, decode, softmax over the
 Yes and No logits. It has the same weights, prompts (as token ids) and attention mode, on the same
 held-out captions, in the same process. In between stands the critic with one prompt per sentence.
-All run once to warm up, then in turn; neighbours give one ratio, and the median counts. The
+All run once to warm up, then in turn; neighbors give one ratio, and the median counts. The
 verdicts must be equal, or the exit status is 1. The critic's domain gate and language check are in
 its time, and its tower, which it otherwise runs once for all questions about an image; decoding of
 image files is in nobody's. With `--processes` the critic works in so many, which share the threads
@@ -247,7 +247,7 @@ def in_turn(works: Sequence[Callable[[], Any]], repeats: int) -> tuple[list[floa
 
 
 def figures(seconds: tuple[list[float], ...], sentences: int) -> dict[str, Any]:
-    """Neighbours in time give one ratio, and the median counts."""
+    """Neighbors in time give one ratio, and the median counts."""
     ratios = [loop / ours for ours, _, loop in zip(*seconds, strict=True)]
     packing = [single / ours for ours, single, _ in zip(*seconds, strict=True)]
     rates = [sentences / statistics.median(part) for part in seconds]

@@ -9,7 +9,7 @@ from PIL import Image
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.io.decoding import reduced
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
-from revise_captions.pipelines.job.window import journalled, revise_window
+from revise_captions.pipelines.job.window import journaled, revise_window
 from revise_captions.pipelines.output.schema import from_json
 from revise_captions.records import Evidence, Fix, ImageRef, Rationale, Record, Span, Verdict
 from revise_captions.reviser.protocol import RewriteRequest
@@ -54,7 +54,7 @@ def test_fixes_survive_journal_and_row_and_reach_the_next_stages_reviser(tmp_pat
     models = LoadedModels(critic, None, "critic:scripted")
     done = revise_window([(record(), image)], models, settings)
     with Journal.open(tmp_path / "j", SETTINGS) as journal:
-        journal.append(0, "d", journalled(done, settings))
+        journal.append(0, "d", journaled(done, settings))
     with Journal.open(tmp_path / "j", SETTINGS, resume=True) as journal:
         (result,) = journal.results()
     row = json.loads(json.dumps(result.revised))
@@ -87,7 +87,7 @@ def test_another_threshold_of_the_next_stage_flags_by_it():
         [(record(), image)], LoadedModels(critic, None, "critic:scripted"),
         RevisionSettings(stage="critique", guard="warn"),
     )  # fmt: skip
-    (row,) = journalled(judged, RevisionSettings())
+    (row,) = journaled(judged, RevisionSettings())
     for threshold, asked in ((None, [WRONG]), (0.2, []), (0.95, ["A chart.", WRONG])):
         reviser = Keeping()
         models = LoadedModels(None, reviser, "reviser:keeping", threshold=threshold)

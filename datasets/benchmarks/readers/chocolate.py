@@ -1,4 +1,4 @@
-"""CHOCOLATE: captions of charts, each sentence labelled with the errors in it (Huang et al. 2024).
+"""CHOCOLATE: captions of charts, each sentence labeled with the errors in it (Huang et al. 2024).
 
 An empty list of errors means a factual sentence. Three records of the published file occur twice,
 verbatim; they are read once.

@@ -1,7 +1,7 @@
 """Flickr8k-Expert and Flickr8k-CF, in the JSON form that PAC-S and CLIPScore read.
 
 `{image: {"image_id", "image_path", "ground_truth": [references], "human_judgement":
-[{"caption", "rating"}]}}`: one judgement for each candidate and rater (Expert: three raters,
+[{"caption", "rating"}]}}`: one judgment for each candidate and rater (Expert: three raters,
 1 to 4), or for each candidate (CF: the share of yes). A rating that is not a number was not given.
 """
 

@@ -1,4 +1,4 @@
-"""M-HalDetect: segments of descriptions by InstructBLIP, labelled by people (Gunjal et al. 2024).
+"""M-HalDetect: segments of descriptions by InstructBLIP, labeled by people (Gunjal et al. 2024).
 
 Accurate, inaccurate, analysis (an interpretation: nothing to assess) or unsure.
 """

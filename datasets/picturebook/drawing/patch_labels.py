@@ -41,7 +41,7 @@ PATCH_CHANNELS: list[tuple[str, tuple[str, ...]]] = [
     ("kind", _KIND),
     ("main", _COLOR),
     ("second", (NONE, "absent", *COLORS)),  # roof, hat, collar, sail
-    ("third", (NONE, "absent", *COLORS)),  # door, colour of what is held
+    ("third", (NONE, "absent", *COLORS)),  # door, color of what is held
     ("windows", (NONE, "1", "2", "3")),
     ("pose", _POSE),
     ("holding", _HELD),
@@ -53,7 +53,7 @@ PATCH_CHANNELS: list[tuple[str, tuple[str, ...]]] = [
     ("count", (NONE, "1", "2", "3", "4")),  # things of its kind in the scene
     ("kind2", _KIND),
     ("main2", _COLOR),
-    ("centre", _KIND),  # of the thing whose centre lies in the patch
+    ("centre", _KIND),  # of the thing whose center lies in the patch
     ("centre_main", _COLOR),
     ("setting", (NONE, *SETTINGS)),
     ("time", (NONE, *TIMES)),

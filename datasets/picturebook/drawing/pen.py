@@ -1,4 +1,4 @@
-"""Pens, colours and styles: the shapes that the pictures are drawn with.
+"""Pens, colors and styles: the shapes that the pictures are drawn with.
 
 A `Pen` draws on one canvas; `Pen.of` gives a pen for one thing, whose unit is the height of the
 thing's box: x runs from -w/2 to w/2 (w: width over height), y from 0 (top) to 1 (foot).
@@ -21,7 +21,7 @@ RGB = tuple[int, int, int]
 RGBA = tuple[int, int, int, int]
 Point = tuple[float, float]
 
-#: The ten named colours. Apart in lightness as well as hue, so that JPEG does not mix them.
+#: The ten named colors. Apart in lightness as well as hue, so that JPEG does not mix them.
 PALETTE: dict[str, RGB] = {
     "red": (214, 36, 44),
     "orange": (247, 137, 20),
@@ -150,7 +150,7 @@ class Pen:
     """Draws shapes in a thing's own units. `pixels` is the canvas's width and height."""
 
     draw: ImageDraw.ImageDraw  # opaque
-    veil: ImageDraw.ImageDraw  # blends translucent colours
+    veil: ImageDraw.ImageDraw  # blends translucent colors
     pixels: int
     style: Style
     night: bool

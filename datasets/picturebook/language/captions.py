@@ -1,4 +1,4 @@
-"""Captions with exact truth: true paragraphs with inserted errors, all labelled by the oracle.
+"""Captions with exact truth: true paragraphs with inserted errors, all labeled by the oracle.
 
 The label of every sentence is the oracle's verdict on the final text, in its final context; a
 caption whose text and claims disagree is never returned.
@@ -191,7 +191,7 @@ def _next_labeled(
     rate: float,
     weights: Mapping[str, float],
 ) -> tuple[str, CaptionSentence, State] | None:
-    """One sentence of the final caption: wrong or not, and labelled in its current context.
+    """One sentence of the final caption: wrong or not, and labeled in its current context.
 
     None if an earlier error removed what the sentence refers to.
     """

@@ -177,7 +177,7 @@ def _colored(site: Site) -> bool:
 
 
 def _binding(scene: Scene, state: State, form: SentenceForm, rng: random.Random) -> Iterator[Edit]:
-    """Two colours of the sentence swapped, or a colour taken from another part or thing."""
+    """Two colors of the sentence swapped, or a color taken from another part or thing."""
     colored = [s for s in sites(scene, state, form) if _colored(s) and s.kinds]
     for a in colored:
         for b in colored:

@@ -342,5 +342,5 @@ def whole_clause(statement: Statement) -> str:
 
 
 def scene_text(claim: SceneClaim) -> str:
-    """The noun of a setting, the adjective of a weather, a time or a wall's colour."""
+    """The noun of a setting, the adjective of a weather, a time or a wall's color."""
     return claim.noun or claim.value

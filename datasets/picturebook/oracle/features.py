@@ -106,7 +106,7 @@ class FeatureReader:
         return 0
 
     def _colored_one(self, i: int) -> str:
-        """The colour of "a red one", or ""."""
+        """The color of "a red one", or ""."""
         one = self.word(i) in ("a", "an") and self.word(i + 2) == "one"
         return self.word(i + 1) if one and self.word(i + 1) in COLOR_SET else ""
 

@@ -37,7 +37,7 @@ class Has:
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """Something is held; `color` "" says nothing about its colour."""
+    """Something is held; `color` "" says nothing about its color."""
 
     item: str
     color: str = ""
@@ -133,7 +133,7 @@ class SentenceForm:
 
 
 def main_slot(kind: str) -> str:
-    """The slot that a bare colour before the noun describes; "" if there is none."""
+    """The slot that a bare color before the noun describes; "" if there is none."""
     if kind in ("girl", "boy") or kind not in KINDS:
         return ""
     return KINDS[kind].main
@@ -168,7 +168,7 @@ def holds_item(thing: Thing, item: str, color: str) -> bool:
 def placed(thing: Thing, place: str) -> bool:
     """Whether a thing is in a part of the picture, with unambiguous parts.
 
-    left/right: centre beyond 0.45/0.55; middle: centre within 0.35–0.65; background/foreground:
+    left/right: center beyond 0.45/0.55; middle: center within 0.35–0.65; background/foreground:
     lowest point above/below 0.80 (what flies is neither); sky: not standing on anything.
     """
     x = center(thing.box)[0]

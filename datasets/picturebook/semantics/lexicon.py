@@ -1,4 +1,4 @@
-"""The words of the picture-book language: nouns, parts, colours, places, phrases.
+"""The words of the picture-book language: nouns, parts, colors, places, phrases.
 
 Both directions share this module: what `realize` writes, `parse` reads. Tables map a phrase (lower
 case, words joined by single spaces) to its meaning; the first phrase of a list is the usual one.

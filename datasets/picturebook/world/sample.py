@@ -181,7 +181,7 @@ def _slots(
     free: bool,
     forced: tuple[str, str, str] | None,
 ) -> dict[str, str]:
-    """A value for each slot; things of one kind share their main colour in a quarter of cases."""
+    """A value for each slot; things of one kind share their main color in a quarter of cases."""
     twins = [thing for thing in placed if thing.kind == kind]
     twin = rng.choice(twins) if twins and rng.random() < 0.25 else None
     slots: dict[str, str] = {}

@@ -1,7 +1,7 @@
 """The picture-book world: what can exist, and what is true of it. No drawing, no language here.
 
 A `Scene` is a list of `Thing`s in a setting. Every fact a caption may state is either a field of
-the scene (kind, count, a slot such as the roof's colour, the pose, the word on a sign, setting,
+the scene (kind, count, a slot such as the roof's color, the pose, the word on a sign, setting,
 time, weather) or a relation computed from the things' boxes by `holds`. So each sentence, including
 one that a reviser invents, has an exact truth.
 
@@ -41,7 +41,7 @@ INVERSE = {
 SPLITS = ("train", "validation", "test", "compositional")
 NONE = "none"
 
-#: Centres nearer than this (in x or y) are neither left nor right, above nor below.
+#: Centers nearer than this (in x or y) are neither left nor right, above nor below.
 MARGIN = 0.08
 #: Boxes with a horizontal gap below this, on about the same ground, are next to each other.
 NEAR = 0.10
@@ -71,7 +71,7 @@ _PERSON = {
     "hat": (NONE, "red", "yellow", "green", "blue", "purple", "black"),
     "pose": ("standing", "sitting", "jumping", "waving"),
     "holding": _HELD,
-    "held": (NONE, *_BRIGHT),  # the colour of what is held; NONE exactly when holding is NONE
+    "held": (NONE, *_BRIGHT),  # the color of what is held; NONE exactly when holding is NONE
 }
 
 KINDS: dict[str, ThingKind] = {
@@ -168,7 +168,7 @@ class Scene:
     weather: str
     things: tuple[Thing, ...]
     style: int
-    wall: str = NONE  # a room's wall colour
+    wall: str = NONE  # a room's wall color
 
     def of_kind(self, kind: str) -> tuple[Thing, ...]:
         """Its things of one kind."""

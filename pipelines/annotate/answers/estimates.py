@@ -113,7 +113,7 @@ def _critic(found: CollectedAnswers, replicates: int) -> Iterator[ShareEstimate]
         name = "critic"
         yield share(name, "precision", "flagged sentences that are wrong", flagged, replicates)
         yield share(name, "recall", "wrong sentences that are flagged", wrong, replicates)
-        yield share(name, "accuracy", "judged sentences labelled as by people", agree, replicates)
+        yield share(name, "accuracy", "judged sentences labeled as by people", agree, replicates)
 
 
 def _table_5(found: CollectedAnswers, replicates: int) -> Iterator[ShareEstimate]:

@@ -103,8 +103,8 @@ def critic_card(found: Mapping[str, Any]) -> str:
         ("ROC-AUC", "roc_auc", "roc_auc"),
         ("macro-F1 at the stored threshold", "macro_f1", "macro_f1"),
         ("ECE", "ece", "ece"),
-        ("ROC-AUC, same model, grey picture", "roc_auc_without_image", ""),
-        ("macro-F1, same model, grey picture", "macro_f1_without_image", ""),
+        ("ROC-AUC, same model, gray picture", "roc_auc_without_image", ""),
+        ("macro-F1, same model, gray picture", "macro_f1_without_image", ""),
         ("ROC-AUC, same model, no context", "roc_auc_without_context", ""),
         ("macro-F1, same model, no context", "macro_f1_without_context", ""),
         ("macro-F1, majority class", "macro_f1_majority", ""),
@@ -202,7 +202,7 @@ def summary_card(found: Mapping[str, Any]) -> str:
     rows: list[tuple[str, ...]] = [("figure", "ordinary", "compositional", "target")]
     for name, values, least in (
         ("critic: ROC-AUC", [c["roc_auc"] for c in critic], TARGETS["roc_auc"]),
-        ("… floor: grey picture", [c["roc_auc_without_image"] for c in critic], ()),
+        ("… floor: gray picture", [c["roc_auc_without_image"] for c in critic], ()),
         ("critic: macro-F1", [c["macro_f1"] for c in critic], TARGETS["macro_f1"]),
         ("… floor: majority class", [c["macro_f1_majority"] for c in critic], ()),
         ("critic: ECE", [c["ece"] for c in critic], TARGETS["ece"]),

@@ -1,6 +1,6 @@
 """What the bundled critic can do on held-out pictures, beside its floors: the card's figures.
 
-Floors: the same model with a grey picture, the same model without the context (each sentence as if
+Floors: the same model with a gray picture, the same model without the context (each sentence as if
 it stood alone), and the majority class. Sentences that the critic left unscored are in no score;
 their share stands beside. All intervals are bootstraps over captions.
 """
@@ -68,7 +68,7 @@ def judge_alone(critic: Critic, items: Sequence[Item]) -> SentenceScores:
 
 
 def judge_blind(critic: Critic, items: Sequence[Item]) -> SentenceScores:
-    """The floor without the image: a grey one. The critic must have no domain gate."""
+    """The floor without the image: a gray one. The critic must have no domain gate."""
     gray = Image.new("RGB", (128, 128), (128, 128, 128))
     return judge_items(critic, [replace(item, image=gray) for item in items])
 

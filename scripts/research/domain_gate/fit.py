@@ -223,7 +223,7 @@ def limit_of(home: Floats, foreign: Floats) -> float:
     """Halfway from the lowest home scores to the highest foreign ones, and never so high that more
     than the share REFUSED of home is refused.
 
-    Pictures of things and colours that never met in training score lower than those of training,
+    Pictures of things and colors that never met in training score lower than those of training,
     and drawings by programs that the gate was not fitted on higher than those that it was: both
     need room.
     """

@@ -3,7 +3,7 @@
 Two people who describe the same image often differ in one place: one's sentence, corrected into the
 other's, is an edit that no rule of ours made (FACTUAL's regions of Visual Genome, and Flickr8k's
 references, which are for tests only and are in the reporting half alone). Bounds, times, lists of
-colours, units and negations are too rare there: these are changed by rule in sentences that people
+colors, units and negations are too rare there: these are changed by rule in sentences that people
 wrote (ImageInWords, DOCCI, COCO, the web treebank). Both are split by image or document.
 """
 
@@ -30,15 +30,15 @@ DATA = beside(__file__, "edits.toml")
 #: Words of a change, and of what stays beside it.
 _MOST, _LEAST = 5, 4
 _SHORT = 3
-_ANY_COLOUR = "|".join(DATA["colours"])
+_ANY_COLOR = "|".join(DATA["colours"])
 _ANY_NUMBER = "|".join(DATA["numbers"])
 _BOUNDED = re.compile(rf"\b(?:(?P<bound>{'|'.join(DATA['bounds'])}) )?(?P<number>{_ANY_NUMBER})\b")
 _CLOCK = re.compile(r"(?<![\d:/])(?P<hour>1?\d):(?P<minute>[0-5]\d)(?![\d:])(?: ?[ap]\.?m\b)?")
 _DAY = re.compile(rf"\b(?:{'|'.join(DATA['days'])})\b")
-_LIST = re.compile(rf"\b(?:{_ANY_COLOUR})(?:,? (?:{_ANY_COLOUR}))*,? and (?:{_ANY_COLOUR})\b")
+_LIST = re.compile(rf"\b(?:{_ANY_COLOR})(?:,? (?:{_ANY_COLOR}))*,? and (?:{_ANY_COLOR})\b")
 _UNIT = re.compile(rf"\b(?P<count>\d+|{_ANY_NUMBER})[ -](?P<unit>{'|'.join(DATA['units'])})\b")
 _WITH = re.compile(r"\b(?P<joint>with|without) (?P<rest>(?:an? |any |the )?\w+)\b")
-_COLOUR = re.compile(rf"\b(?:{_ANY_COLOUR})\b")
+_COLOR = re.compile(rf"\b(?:{_ANY_COLOR})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ def _list(text: str, rng: random.Random) -> Changes:
     match = _LIST.search(text)
     if match is None:
         return []
-    said = _COLOUR.findall(match[0])
+    said = _COLOR.findall(match[0])
     new = rng.sample([one for one in DATA["colours"] if one not in said], 2)
     wrong = rng.choice([said[0], new[0], " and ".join(new), f"{said[0]} and {new[0]}",
                         f"{said[-1]}, {new[0]} and {new[1]}"])  # fmt: skip
@@ -228,7 +228,7 @@ def _negation(text: str, rng: random.Random) -> Changes:
 
 
 def _several(text: str, rng: random.Random) -> Changes:
-    found = list(_COLOUR.finditer(text)) + list(re.finditer(rf"\b(?:{_ANY_NUMBER})\b", text))
+    found = list(_COLOR.finditer(text)) + list(re.finditer(rf"\b(?:{_ANY_NUMBER})\b", text))
     found = [one for one in found if len(re.findall(rf"\b{one[0]}\b", text, re.IGNORECASE)) == 1]
     if len(found) < 2:
         return []

@@ -3,7 +3,7 @@
     python -m scripts.research.parser.train TREEBANK FACTUAL/train.csv OUT
 
 TREEBANK holds `train.conllu` and `dev.conllu` of Universal Dependencies' English-EWT (CC BY-SA
-4.0, so what comes out has that licence too). The word vectors are a table of `DIMENSIONS` numbers
+4.0, so what comes out has that license too). The word vectors are a table of `DIMENSIONS` numbers
 for each word that the sentence encoder all-MiniLM-L6-v2 (Apache 2.0) knows as one piece or that the
 treebank has twice: the encoder's input embedding and its second layer's output for the word alone,
 reduced by principal components. They tell the parser about words that the treebank lacks, which

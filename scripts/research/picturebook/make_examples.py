@@ -82,7 +82,7 @@ def _typical(found: Caption, captioner: Captioner) -> bool:
 
 
 def encoded(picture: Image.Image) -> bytes:
-    """PNG with 256 colours: a quarter of the size, no colour more than some 15 levels off."""
+    """PNG with 256 colors: a quarter of the size, no color more than some 15 levels off."""
     coverage, plain = Image.Quantize.MAXCOVERAGE, Image.Dither.NONE  # others lose small bright hats
     small = picture.quantize(256, coverage, kmeans=4, dither=plain)
     buffer = io.BytesIO()

@@ -32,7 +32,7 @@ MEASURES = _words(
     "ft in lb lbs oz cm mm m km kg g ml l hr hrs min mins sec secs yd yds sq mph cu qt pt gal "
     "hp w kw kwh mi dia"
 )
-# Capitalised, these open a sentence rather than continue a name.
+# Capitalized, these open a sentence rather than continue a name.
 STARTERS = _words(
     "a an the this that these those it it's its he he's she she's they they're we we're i i'm i've "
     "you his her their my our your there there's here in on at to from with without by for of "

@@ -22,7 +22,7 @@ Point = tuple[float, float]
 
 WHITE, BLACK = (255, 255, 255), (20, 20, 24)
 TAU = 2 * math.pi
-#: What simple programs draw with: colours by name.
+#: What simple programs draw with: colors by name.
 NAMED = tuple(ImageColor.getrgb(name)[:3] for name in ImageColor.colormap)
 #: Least and greatest saturation and value.
 RANGES = (((0.0, 1.0), (0.0, 1.0)), ((0.7, 1.0), (0.8, 1.0)), ((0.15, 0.45), (0.85, 1.0)),
@@ -57,9 +57,9 @@ def shade(size: tuple[int, int], a: RGB, b: RGB, axis: int) -> Image.Image:
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """How someone draws: with which colours, lines and fills. Lengths in canvas widths."""
+    """How someone draws: with which colors, lines and fills. Lengths in canvas widths."""
 
-    range: tuple[Point, Point] | None  # None: named colours
+    range: tuple[Point, Point] | None  # None: named colors
     fill: str  # "flat", "shaded" or "speckled"
     line: float  # 0 draws no outlines
     ink: RGB | None  # None: a darker tone of the fill

@@ -49,7 +49,7 @@ def _foreign(rng: random.Random) -> Image.Image:
 
 
 def toned(rng: random.Random) -> Image.Image:
-    """Negative, grey, two-tone, solarized, few levels, much too dark or bright."""
+    """Negative, gray, two-tone, solarized, few levels, much too dark or bright."""
     image, kind = _picture(rng), rng.randrange(6)
     if kind == 0:
         return ImageOps.invert(image)

@@ -107,7 +107,7 @@ def lit_things(rng: random.Random) -> Image.Image:
 
 
 def snapshot(rng: random.Random) -> Image.Image:
-    """A crop of one of the above, out of level, with dark corners, noise, and perhaps grey."""
+    """A crop of one of the above, out of level, with dark corners, noise, and perhaps gray."""
     image = rng.choice((landscape, dead_leaves, lit_things))(rng)
     image = image.rotate(rng.uniform(-12, 12), Image.Resampling.BICUBIC)
     x, y, w = rng.randint(10, 60), rng.randint(10, 60), rng.randint(60, 90)

@@ -42,7 +42,7 @@ _CONCLUDING = listed(
     "mean belong belongs belonging enjoy enjoys enjoying relax relaxing ready prepared preparing "
     "prepare prepares suitable perfect ideal need needs want wants try tries trying used use uses"
 )
-#: Things that cannot be seen: feelings, judgements, times, reasons.
+#: Things that cannot be seen: feelings, judgments, times, reasons.
 _UNSEEN = listed(
     "atmosphere mood ambiance ambience feeling feelings sense vibe charm beauty tranquility "
     "serenity joy happiness enthusiasm excitement playfulness warmth elegance simplicity harmony "

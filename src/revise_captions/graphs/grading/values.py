@@ -1,6 +1,6 @@
 """Whether two values of one thing agree: "gray" and "silver", "open" and "closed", "2" and "three".
 
-Values of one scale exclude each other unless they are neighbours on it.
+Values of one scale exclude each other unless they are neighbors on it.
 """
 
 from __future__ import annotations
