@@ -17,8 +17,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
-from revise_captions.critic.wrapped import WrappedCritic
+from PIL.Image import Image
+
+from revise_captions.critic.protocol import (
+    Acceptance,
+    Critic,
+    ExplainRequest,
+    JudgeRequest,
+    accepted,
+)
+from revise_captions.critic.wrapped import gate_of, prepare
 from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Fix, Rationale, Span, Verdict
 from revise_captions.text.clauses import VERSION, SpokenPart, clauses
 
@@ -34,7 +42,7 @@ _BACK = re.compile(
 UNDOUBTED = 0.01
 
 
-class ClauseCritic(WrappedCritic):
+class ClauseCritic:
     """A critic whose verdicts and rationales are about clauses, too; see the module.
 
     Args:
@@ -42,9 +50,18 @@ class ClauseCritic(WrappedCritic):
     """
 
     def __init__(self, critic: Critic) -> None:
-        super().__init__(critic)
-        self.threshold = critic.threshold
+        self.critic, self.threshold = critic, critic.threshold
         self.settings: Mapping[str, str] = {**critic.settings, "clauses": VERSION}
+
+    @property
+    def gate(self) -> object | None:
+        return gate_of(self.critic)
+
+    def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
+        return accepted(self.critic, images)
+
+    def prepare(self, image: Image) -> None:
+        prepare(self.critic, image)
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """The critic's verdicts, those on sentences of several clauses bounded by their clauses'.

@@ -9,7 +9,6 @@ from PIL.Image import Image
 
 from revise_captions.critic.by_image import ByImage
 from revise_captions.critic.protocol import (
-    AcceptsImages,
     Chosen,
     Critic,
     ExplainRequest,
@@ -17,8 +16,8 @@ from revise_captions.critic.protocol import (
     JudgesParts,
     accepted,
 )
+from revise_captions.critic.wrapped import gate_of, is_selective, prepare
 from revise_captions.records import Rationale, Unscored, Verdict
-from revise_captions.runs.window_images import PreparesImages
 from revise_captions.signature import of_expert
 
 #: The signature's key for the experts, which are listed in the order their gates are asked.
@@ -66,14 +65,14 @@ class PanelCritic:
     def gate(self) -> object | None:
         """The first expert's gate if every expert has one, so that no expert may take an image."""
         experts = list(self._of_images.values())
-        selective = bool(experts) and all(isinstance(one, AcceptsImages) for one in experts)
-        return getattr(experts[0], "gate", None) if selective else None
+        selective = bool(experts) and all(map(is_selective, experts))
+        return gate_of(experts[0]) if selective else None
 
     def prepare(self, image: Image) -> None:
         """Hands the image to the first expert; whether another will take it is not known yet."""
         first = next(iter(self._of_images.values()), None)
-        if isinstance(first, PreparesImages):
-            first.prepare(image)
+        if first is not None:
+            prepare(first, image)
 
     def chosen(self, images: Sequence[Image]) -> list[Chosen]:
         """Who judges each image; the first expert's threshold applies where none takes it."""

@@ -15,9 +15,16 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL.Image import Image
 
-from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
-from revise_captions.critic.wrapped import WrappedCritic
+from revise_captions.critic.protocol import (
+    Acceptance,
+    Critic,
+    ExplainRequest,
+    JudgeRequest,
+    accepted,
+)
+from revise_captions.critic.wrapped import gate_of, prepare
 from revise_captions.errors import UserError
 from revise_captions.io.checked_json import checked
 from revise_captions.records import Rationale, Verdict
@@ -283,7 +290,7 @@ def _calibration(stored: Mapping[str, Any]) -> dict[str, Any]:
     return dict(stored)
 
 
-class CalibratedCritic(WrappedCritic):
+class CalibratedCritic:
     """A critic whose P(factual) is mapped by its profile.
 
     Args:
@@ -293,10 +300,19 @@ class CalibratedCritic(WrappedCritic):
     """
 
     def __init__(self, critic: Critic, profile: CriticProfile, threshold: float) -> None:
-        super().__init__(critic)
-        self.profile, self.threshold = profile, threshold
+        self.critic, self.profile, self.threshold = critic, profile, threshold
         own = {key: value for key, value in critic.settings.items() if key != CALIBRATION}
         self.settings: Mapping[str, str] = {**own, CALIBRATION: profile.name}
+
+    @property
+    def gate(self) -> object | None:
+        return gate_of(self.critic)
+
+    def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
+        return accepted(self.critic, images)
+
+    def prepare(self, image: Image) -> None:
+        prepare(self.critic, image)
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         return [[self._mapped(v) for v in row] for row in self.critic.judge(requests)]

@@ -1,35 +1,39 @@
-"""What a critic that asks another one shares with it: which images it takes."""
+"""What critics have in common that ask another one: it decides which images they take."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 from PIL.Image import Image
 
-from revise_captions.critic.protocol import Acceptance, Critic, accepted
+from revise_captions.critic.protocol import AcceptsImages, Critic
 from revise_captions.runs.window_images import PreparesImages
 
 
-class WrappedCritic:
-    """Base of critics that change what another one says, but not about which images.
+@runtime_checkable
+class WrapsCritic(Protocol):
+    """A critic that changes what another one says, but not about which images.
 
-    Args:
+    Attributes:
         critic: The other one.
     """
 
-    def __init__(self, critic: Critic) -> None:
-        self.critic = critic
+    critic: Critic
 
-    @property
-    def gate(self) -> object | None:
-        """The critic's; None where it has none."""
-        return getattr(self.critic, "gate", None)
 
-    def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
-        """What the critic's gate says; a critic without one takes every image."""
-        return accepted(self.critic, images)
+def is_selective(critic: Critic) -> bool:
+    """Whether the critic, or the one that it asks, may refuse images."""
+    while isinstance(critic, WrapsCritic):
+        critic = critic.critic
+    return isinstance(critic, AcceptsImages)
 
-    def prepare(self, image: Image) -> None:
-        """Hands the image to a critic that prepares images."""
-        if isinstance(self.critic, PreparesImages):
-            self.critic.prepare(image)
+
+def gate_of(critic: Critic) -> object | None:
+    """The gate that runs warn by if it refuses most images; None if the critic has none."""
+    return getattr(critic, "gate", None)
+
+
+def prepare(critic: Critic, image: Image) -> None:
+    """Hands the image to a critic that prepares images."""
+    if isinstance(critic, PreparesImages):
+        critic.prepare(image)

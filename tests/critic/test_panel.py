@@ -20,6 +20,7 @@ from revise_captions.critic.charts import load as load_charts
 from revise_captions.critic.charts.critic import ChartCritic
 from revise_captions.critic.charts.missing import MissingChartCritic
 from revise_captions.critic.checkpoints import GOES_WITH
+from revise_captions.critic.clauses import ClauseCritic
 from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.panel import EXPERTS, PanelCritic, experts_of
 from revise_captions.critic.protocol import Acceptance, Chosen, ExplainRequest, JudgeRequest, chosen
@@ -144,6 +145,16 @@ def test_the_first_gate_that_takes_an_image_decides():
     assert first.gates == [[SIZES[n] for n in ("wide", "small", "foreign", "wide")]]
     assert second.gates == [[SIZES[n] for n in ("wide", "foreign", "wide")]]
     assert (first.judged, second.judged) == ([[SIZES["small"]]], [[SIZES["wide"]] * 2])
+
+
+def test_a_panel_may_refuse_images_only_if_all_its_experts_may():
+    class TakesAll:
+        threshold, settings = 0.5, {"critic": "all"}
+
+    gated = SceneCritic()
+    gated.gate = "a gate"
+    assert PanelCritic({"scenes": ClauseCritic(gated)}).gate == "a gate"
+    assert PanelCritic({"scenes": gated, "clauses": ClauseCritic(TakesAll())}).gate is None
 
 
 def test_gates_are_asked_once_about_an_image():
