@@ -10,9 +10,11 @@ import sys
 import tomllib
 import venv
 import zipfile
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[2]
 SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
@@ -20,6 +22,21 @@ SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools
 NOT_COPIED = {".git", ".venv", "build", "dist", "runs", "demo-out"}
 NOWHERE_COPIED = shutil.ignore_patterns("*.egg-info", "__pycache__", ".*_cache")
 BUNDLED = (ROOT / "critic/bundled/config.json", ROOT / "reviser/bundled/config.json")
+
+
+def test_tested_packages_install_on_the_oldest_python():
+    """Debian 12 has Python 3.11.2, where a release for 3.11.5 and later cannot be installed."""
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    oldest = f"{asked.removeprefix('>=')}.0"
+    pinned = (ROOT / "scripts/constraints.txt").read_text().split()
+    found = {
+        name: one.metadata["Requires-Python"] or asked
+        for one in distributions()
+        if (name := f"{one.name}=={one.version}") in pinned
+    }
+    assert SpecifierSet(asked).contains(oldest)
+    assert len(found) > 100
+    assert [name for name, python in found.items() if oldest not in SpecifierSet(python)] == []
 
 
 def test_the_list_of_packages_is_the_tree():
