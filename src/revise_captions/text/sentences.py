@@ -38,11 +38,13 @@ _BREAKS = "\n\r\x0b\x0c\x85\u2028\u2029"
 _BULLETS = "•▪◦‣"
 _NOT_BEFORE_LOWER = TITLES | OPEN | NUMBERED | {"etc"}
 
+# Repeated groups are not possessive: in Python 3.11.2, Debian 12's, such a group keeps what an
+# incomplete repetition has read. Nothing behind them can fail, so the matches are the same.
 _CANDIDATE = re.compile(
     rf"(?P<line>[{_BREAKS}]\s*+)"
-    rf"|(?P<mark>[{_STRONG}{_WEAK}]++(?:[^\S{_BREAKS}][{_WEAK}]++(?=[\s{_CLOSERS}]|\Z))*+)"
-    rf"(?P<close>(?:[{_CLOSERS}](?!(?<=[\"'])[\w#])|\[\d{{1,3}}\]|</\w{{1,9}}>|<br ?/?>)*+"
-    rf"(?:[^\S{_BREAKS}]?(?:[{_EMOJI}]++|[:;=]-?[()DPp](?!\w)))*+)(?P<gap>\s*+)"
+    rf"|(?P<mark>[{_STRONG}{_WEAK}]++(?:[^\S{_BREAKS}][{_WEAK}]++(?=[\s{_CLOSERS}]|\Z))*)"
+    rf"(?P<close>(?:[{_CLOSERS}](?!(?<=[\"'])[\w#])|\[\d{{1,3}}\]|</\w{{1,9}}>|<br ?/?>)*"
+    rf"(?:[^\S{_BREAKS}]?(?:[{_EMOJI}]++|[:;=]-?[()DPp](?!\w)))*)(?P<gap>\s*+)"
     rf"|(?P<bullet>(?<=\s)[{_BULLETS}](?=\s))"
     rf"|(?P<greek>(?<=[\u0370-\u03ff\u1f00-\u1fff]);\s++)"
     rf"|(?P<emoji>(?<![{_EMOJI}])[{_EMOJI}]++[^\S{_BREAKS}]++)(?![{_BREAKS}])"
@@ -54,7 +56,7 @@ _CONTINUING = frozenset(",;:)]}%，、；：" + _STRONG + _WEAK)
 _CLOSING = frozenset("\"'”’»›)]}」』）】》〉］｝")
 
 _WORD = re.compile(r"[^\W_]")
-_NEXT = re.compile(r"[(\[{\"'“‘«¿¡*_#]*+(\w+(?:['’]\w+)*+|)")
+_NEXT = re.compile(r"[(\[{\"'“‘«¿¡*_#]*+(\w+(?:['’]\w+)*|)")
 _TOKEN = re.compile(r"[(\[{\"'“‘«¿¡*_#–—/]*([^\s–—/]*)\Z")
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]{1,2}\Z")
 _ITEM = re.compile(r"\s*(?:[-*+>#•▪◦‣●■–—]+\s|\(?(?:\d{1,3}|[A-Za-z])[.)]\s|#|\||\*\*)")
