@@ -19,15 +19,9 @@ from dataclasses import replace
 
 from PIL.Image import Image
 
-from revise_captions.critic.protocol import (
-    Acceptance,
-    Critic,
-    ExplainRequest,
-    JudgeRequest,
-    accepted,
-)
-from revise_captions.critic.wrapped import gate_of, prepare
+from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
 from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Fix, Rationale, Span, Verdict
+from revise_captions.runs.window_images import prepare
 from revise_captions.text.clauses import VERSION, SpokenPart, clauses
 
 #: Speaks of what was named before. Other clauses are judged without those before them in their
@@ -52,13 +46,6 @@ class ClauseCritic:
     def __init__(self, critic: Critic) -> None:
         self.critic, self.threshold = critic, critic.threshold
         self.settings: Mapping[str, str] = {**critic.settings, "clauses": VERSION}
-
-    @property
-    def gate(self) -> object | None:
-        return gate_of(self.critic)
-
-    def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
-        return accepted(self.critic, images)
 
     def prepare(self, image: Image) -> None:
         prepare(self.critic, image)

@@ -9,15 +9,18 @@ from PIL.Image import Image
 
 from revise_captions.critic.by_image import ByImage
 from revise_captions.critic.protocol import (
+    AcceptsImages,
     Chosen,
     Critic,
     ExplainRequest,
     JudgeRequest,
     JudgesParts,
     accepted,
+    gate_of,
+    unwrapped,
 )
-from revise_captions.critic.wrapped import gate_of, is_selective, prepare
 from revise_captions.records import Rationale, Unscored, Verdict
+from revise_captions.runs.window_images import prepare
 from revise_captions.signature import of_expert
 
 #: The signature's key for the experts, which are listed in the order their gates are asked.
@@ -65,14 +68,14 @@ class PanelCritic:
     def gate(self) -> object | None:
         """The first expert's gate if every expert has one, so that no expert may take an image."""
         experts = list(self._of_images.values())
-        selective = bool(experts) and all(map(is_selective, experts))
+        selective = bool(experts) and all(
+            isinstance(unwrapped(one), AcceptsImages) for one in experts
+        )
         return gate_of(experts[0]) if selective else None
 
     def prepare(self, image: Image) -> None:
         """Hands the image to the first expert; whether another will take it is not known yet."""
-        first = next(iter(self._of_images.values()), None)
-        if first is not None:
-            prepare(first, image)
+        prepare(next(iter(self._of_images.values()), None), image)
 
     def chosen(self, images: Sequence[Image]) -> list[Chosen]:
         """Who judges each image; the first expert's threshold applies where none takes it."""

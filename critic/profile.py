@@ -17,17 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL.Image import Image
 
-from revise_captions.critic.protocol import (
-    Acceptance,
-    Critic,
-    ExplainRequest,
-    JudgeRequest,
-    accepted,
-)
-from revise_captions.critic.wrapped import gate_of, prepare
+from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
 from revise_captions.errors import UserError
 from revise_captions.io.checked_json import checked
 from revise_captions.records import Rationale, Verdict
+from revise_captions.runs.window_images import prepare
 from revise_captions.stats.error_correction import ErrorRates, measured_share
 from revise_captions.stats.probability_maps import ProbabilityMap
 from revise_captions.stats.verdict_levels import JudgedPopulation
@@ -303,13 +297,6 @@ class CalibratedCritic:
         self.critic, self.profile, self.threshold = critic, profile, threshold
         own = {key: value for key, value in critic.settings.items() if key != CALIBRATION}
         self.settings: Mapping[str, str] = {**own, CALIBRATION: profile.name}
-
-    @property
-    def gate(self) -> object | None:
-        return gate_of(self.critic)
-
-    def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
-        return accepted(self.critic, images)
 
     def prepare(self, image: Image) -> None:
         prepare(self.critic, image)

@@ -143,11 +143,35 @@ class AcceptsImages(Protocol):
         ...
 
 
+@runtime_checkable
+class WrapsCritic(Protocol):
+    """A critic that changes what another one says, but not about which images.
+
+    Attributes:
+        critic: The other one.
+    """
+
+    critic: Critic
+
+
+def unwrapped(critic: Critic) -> Critic:
+    """The critic that decides which images are judged, and whose engine answers."""
+    while isinstance(critic, WrapsCritic):
+        critic = critic.critic
+    return critic
+
+
 def accepted(critic: Critic, images: Sequence[Image.Image]) -> list[Acceptance]:
     """A critic's gate's answer about each image; a critic without a gate takes every image."""
-    if isinstance(critic, AcceptsImages):
-        return critic.accepts(images)
+    own = unwrapped(critic)
+    if isinstance(own, AcceptsImages):
+        return own.accepts(images)
     return [Acceptance(mine=True)] * len(images)
+
+
+def gate_of(critic: Critic) -> object | None:
+    """The critic's gate, by which runs warn before they judge anything; None without one."""
+    return getattr(unwrapped(critic), "gate", None)
 
 
 @runtime_checkable

@@ -142,11 +142,10 @@ def _engine_of(critic: Critic | None, expert: str) -> Engine | None:
     None for others."""
     from revise_captions.critic.instruct import InstructCritic
     from revise_captions.critic.panel import PanelCritic
-    from revise_captions.critic.wrapped import WrapsCritic
+    from revise_captions.critic.protocol import unwrapped
 
     own = critic.experts.get(expert) if isinstance(critic, PanelCritic) else critic
-    while isinstance(own, WrapsCritic):
-        own = own.critic
+    own = None if own is None else unwrapped(own)
     return own.engine if isinstance(own, InstructCritic) else None
 
 

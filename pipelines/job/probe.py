@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from revise_captions.critic.protocol import Critic, JudgeRequest
+from revise_captions.critic.protocol import Critic, JudgeRequest, gate_of
 from revise_captions.errors import BadRecord, Reason, own_step
 from revise_captions.io.fields import to_record
 from revise_captions.io.rows import BadRow, Row
@@ -134,7 +134,7 @@ def look_ahead(source: Source, load: LoadImage, critic: Critic | None) -> str:
     first window shows it soon enough.
     """
     # not an isinstance check, which would load PyTorch even for critics on a server
-    if critic is None or getattr(critic, "gate", None) is None or (source.count() or 0) <= WINDOW:
+    if critic is None or gate_of(critic) is None or (source.count() or 0) <= WINDOW:
         return ""
     found = probe(source, load, critic)
     if not (reason := found.main_reason):

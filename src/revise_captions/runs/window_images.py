@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Protocol, runtime_checkable
@@ -32,6 +32,12 @@ class PreparesImages(Protocol):
         ...
 
 
+def prepare(model: object, image: Image.Image) -> None:
+    """Hands the image to a model that `PreparesImages`."""
+    if isinstance(model, PreparesImages):
+        model.prepare(image)
+
+
 def windows_of(
     rows: Iterable[Record | BadRow], window: int = WINDOW
 ) -> Iterator[list[Record | BadRow]]:
@@ -55,16 +61,15 @@ def with_images(
         for window in windows:
             yield [row if isinstance(row, BadRow) else (row, None) for row in window]
         return
-    prepare = model.prepare if isinstance(model, PreparesImages) else None
     if not overlap.ENABLED:
         for window in windows:
-            yield [_with_image(row, load, prepare) for row in window]
+            yield [_with_image(row, load, model) for row in window]
         return
     pool = ThreadPoolExecutor(min(8, 1 + (os.cpu_count() or 1)))
     try:
         ahead: list[Future[LoadedRecord | BadRow]] = []
         for window in windows:
-            reading = [pool.submit(_with_image, row, load, prepare) for row in window]
+            reading = [pool.submit(_with_image, row, load, model) for row in window]
             if ahead:
                 yield [row.result() for row in ahead]
             ahead = reading
@@ -75,16 +80,13 @@ def with_images(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _with_image(
-    row: Record | BadRow, load: LoadImage, prepare: Callable[[Image.Image], None] | None
-) -> LoadedRecord | BadRow:
+def _with_image(row: Record | BadRow, load: LoadImage, model: object) -> LoadedRecord | BadRow:
     if isinstance(row, BadRow):
         return row
     try:
         with own_step(Reason.IMAGE_UNREADABLE):
             image = DECODE_BUDGET.keep(reduced(load(row)))
-            if prepare is not None:
-                prepare(image)
+            prepare(model, image)
     except BadRecord as error:
         return BadRow.of(row, row.source, error)
     return row, image
