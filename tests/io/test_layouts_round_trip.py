@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layout_inputs import caption, coco, image
 from output_files import run
 from PIL import Image
 
@@ -18,11 +19,6 @@ from revise_captions.errors import UserError
 from revise_captions.pipelines.job.merge import merge
 
 COUNT = 150
-TEXTS = ["One.", 'A "quoted" cat.', "Two\nlines.", "Comma, too.", "Zürich; 日本.", " padded "]
-
-
-def caption(number: int) -> str:
-    return f"Cat {number}. {TEXTS[number % len(TEXTS)]}"
 
 
 @pytest.fixture
@@ -33,10 +29,6 @@ def pictures(tmp_path):
     for number in range(20):
         Image.new("RGB", (9, 7), (12 * number, 0, 0)).save(folder / f"{number}.png")
     return folder
-
-
-def image(number: int) -> str:
-    return f"images/{number % 20}.png"
 
 
 # --- CSV: pandas --------------------------------------------------------------------------------
@@ -111,24 +103,12 @@ def test_a_second_stage_replaces_the_columns_of_the_first(command, pictures, tmp
 # --- COCO: pycocotools --------------------------------------------------------------------------
 
 
-def coco() -> dict[str, Any]:
-    return {
-        "info": {"year": 2014},
-        "images": [{"id": n, "file_name": f"{n}.png", "width": 9, "height": 7} for n in range(20)],
-        "annotations": [
-            {"id": n, "image_id": n % 20, "caption": caption(n), "score": n / 7}
-            for n in range(COUNT)
-        ],
-        "licenses": [{"id": 1, "name": "CC BY 4.0"}],
-    }
-
-
 @pytest.mark.parametrize("indent", [None, 2])
 def test_pycocotools_reads_the_same_captions_and_the_new_ones(
     command, pictures, tmp_path, indent, capsys
 ):
     tools = pytest.importorskip("pycocotools.coco")
-    text = json.dumps(coco(), indent=indent)
+    text = json.dumps(coco(COUNT), indent=indent)
     (tmp_path / "in.json").write_text(text)
     assert command("in.json", "out.json", "--image-root", "images").code == 0
     before, after = (tools.COCO(str(tmp_path / name)) for name in ("in.json", "out.json"))
@@ -145,7 +125,7 @@ def test_pycocotools_reads_the_same_captions_and_the_new_ones(
 
 
 def test_a_coco_file_loses_no_more_than_its_bad_rows(command, pictures, tmp_path):
-    data = coco()
+    data = coco(COUNT)
     data["annotations"][0]["image_id"] = data["annotations"][-1]["image_id"] = 999
     data["annotations"][7]["caption"] = " "
     (tmp_path / "in.json").write_text(json.dumps(data))
@@ -328,7 +308,7 @@ def prepare(layout: str, tmp_path: Path) -> tuple[str, str, list[str]]:
     if layout == "csv":
         return write_csv(tmp_path / "in.csv").name, ".csv", []
     if layout == "coco":
-        (tmp_path / "in.json").write_text(json.dumps(coco(), indent=1))
+        (tmp_path / "in.json").write_text(json.dumps(coco(COUNT), indent=1))
         return "in.json", ".json", ["--image-root", "images"]
     folder = tmp_path / "photos"
     folder.mkdir()
@@ -415,7 +395,7 @@ def test_the_doctor_says_where_the_images_are(pictures, tmp_path, monkeypatch, c
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes").mkdir()
-    (tmp_path / "notes/in.json").write_text(json.dumps(coco()))
+    (tmp_path / "notes/in.json").write_text(json.dumps(coco(COUNT)))
     with pytest.raises(SystemExit) as stopped:
         main(["doctor", "notes/in.json"])
     printed = capsys.readouterr().out

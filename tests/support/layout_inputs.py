@@ -85,17 +85,21 @@ def _csv(layout: str, folder: Path) -> Made:
     return Made("in.csv", ".csv", [])
 
 
-def _coco(layout: str, folder: Path) -> Made:
-    data = {
+def coco(count: int) -> dict[str, Any]:
+    """COCO's file of so many captions of twenty images."""
+    return {
         "info": {"year": 2014},
         "images": [{"id": n, "file_name": f"{n}.png", "width": 9, "height": 7} for n in range(20)],
         "annotations": [
             {"id": n, "image_id": n % 20, "caption": caption(n), "score": n / 7}
-            for n in range(COUNT)
+            for n in range(count)
         ],
         "licenses": [{"id": 1, "name": "CC BY 4.0"}],
     }
-    (folder / "in.json").write_text(json.dumps(data, indent=1))
+
+
+def _coco(layout: str, folder: Path) -> Made:
+    (folder / "in.json").write_text(json.dumps(coco(COUNT), indent=1))
     return Made("in.json", ".json", ["--image-root", "images"])
 
 
