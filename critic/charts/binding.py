@@ -23,8 +23,9 @@ from revise_captions.charts.claims.sentence import LONGEST
 
 #: What a word counts that is said of another number of the sentence, and in the sentence before.
 _ELSEWHERE, _BEFORE = 0.3, 0.2
-#: Words at the end of a panel's title that are its own: the figure's may stand before them.
-_HEADING = 6
+#: Words at the end of a panel's title that are its own, as the figure's may stand before them; and
+#: how many of them name it in full.
+_HEADING, _ENOUGH = 6, 2
 #: What a word counts that all names of a kind have: "bothered", beside "not bothered".
 _SHARED = 0.1
 #: Where what is said of one number ends and of the next begins, the clearest first.
@@ -135,19 +136,18 @@ def _names_of(charts: Sequence[Chart], marks: Sequence[FoundMark]) -> _Names:
         [frozenset(titles[mark.cell[0]]) for mark in marks],
     ]
     weighed = []
-    for kind, names in enumerate(kinds):
+    for names, enough in zip(kinds, (None, None, _ENOUGH), strict=True):
         distinct = set(names)
         counts = Counter(word for name in distinct for word in name)
         weight = {word: math.log(len(distinct) / n) + _SHARED for word, n in counts.items()}
         weighed.append(
-            tuple(
-                _shares({word: weight[word] for word in sorted(name)}, kind == 2) for name in names
-            )
+            tuple(_shares({word: weight[word] for word in sorted(n)}, enough) for n in names)
         )
     return _Names(tuple(weighed))
 
 
-def _shares(weights: Mapping[str, float], few: bool) -> Mapping[str, float]:
-    """`few`: two words are enough."""
-    total = sum(sorted(weights.values())[-2:]) if few else sum(weights.values())
+def _shares(weights: Mapping[str, float], enough: int | None) -> Mapping[str, float]:
+    """Each word's share of a name, which `enough` of its weightiest words name in full; None: all
+    of them do."""
+    total = sum(sorted(weights.values())[-enough:] if enough else weights.values())
     return {word: weight / total for word, weight in weights.items()}

@@ -32,11 +32,10 @@ _LAYOUT = re.compile(r"^\s*[|#>*-]|[|*:]\s*$|\*\*|\n|\|[^|]+\|")
 _SUBJECT, _ABSENT = 3, 2
 #: A chart of which this share of the marks has its value beside it shows numbers by printing them.
 _PRINTED, _FEW_MARKS = 0.8, 3
-#: P(factual) below which a sentence goes: if every claim in it is refuted, by marks that it names;
-#: with a number that is printed nowhere in such a chart; or if nothing in it is borne out, and a
-#: number or a claim is refuted; if it reports something
-#: with a name that is not in the image; if nothing in it is borne out, and it is not about the
-#: chart; with a number that other names have.
+#: P(factual) below which a sentence is removed: if every claim in it is refuted, by marks that it
+#: names, if it has a number that is printed nowhere in such a chart, or if nothing in it is borne
+#: out and a number or a claim is refuted; if it reports something with a name that the image lacks;
+#: if nothing in it is borne out and it is not about the chart; if other names have its number.
 _REFUTED, _REPORT, _UNLIKELY, _MISNAMED = 0.35, 0.2, 0.15, 0.15
 #: And where most of its caption is wrong, too.
 _AMONG_WRONG = 0.2

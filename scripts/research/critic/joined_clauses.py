@@ -68,6 +68,7 @@ def joined(items: Sequence[Item], first: int, wrong: int = 1) -> Iterator[Joined
         faulty = [k for k, one in enumerate(drawn) if not one.factual]
         if len(drawn) < CLAUSES or len(faulty) < wrong:
             continue
+        # the sentences with one wrong clause are those of earlier measurements
         chosen = rng.sample(faulty, wrong) if wrong > 1 else [rng.choice(faulty)]
         right = [one.text if one.factual else one.rewrite for one in drawn]
         for factual in (True, False):

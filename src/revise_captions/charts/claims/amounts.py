@@ -16,13 +16,10 @@ _LONG = 300
 def scaled(one: Number, value: float) -> float:
     """The number in the chart's units: the scale that brings it nearest the mark's value."""
     stated = one.value * one.scale
+    if one.percent and 0 < abs(value) <= 1:  # a share of 1
+        return min((one.value, one.value / 100), key=lambda v: abs(v - value))
     if one.percent or not value:
-        as_share = one.percent and 0 < abs(value) <= 1
-        return (
-            min((one.value, one.value / 100), key=lambda v: abs(v - value))
-            if as_share
-            else (one.value)
-        )
+        return one.value
     scales = _SCALES if one.scale > 1 or one.value > _LONG * abs(value) else _SCALES[:4]
     choices = [one.value, *(stated * scale for scale in scales)]
     return min(choices, key=lambda choice: abs(choice - value))

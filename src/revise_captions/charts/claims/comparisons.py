@@ -117,6 +117,8 @@ def _factor(a: FoundMark, b: FoundMark) -> str:
     return f"{a.value / b.value:.1f}".removesuffix(".0")
 
 
+#: Of fewer marks some were hardly read.
+_FEW = 3
 #: Words after which a factor is the least that may be meant.
 _OVER = ("more than", "over")
 #: And the most.
@@ -248,7 +250,3 @@ def _beyond(one: Number, marks: Sequence[FoundMark], tolerance: Tolerance) -> Ch
     rationale = f"From {low.said} to {high.said}, nothing differs by {one.said}."
     off, cells = (stated - gap) / width, (low.cell, high.cell)
     return ChartCheck(ChartClaim.CHANGE, ClaimOutcome.FALSE, off, rationale, cells)
-
-
-#: Of fewer marks some were hardly read.
-_FEW = 3
