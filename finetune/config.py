@@ -190,6 +190,11 @@ class ComputeSettings:
         "Recompute activations in the backward pass: less memory, slower.",
         negatable=True,
     )
+    workers: int = option(
+        0,
+        "Processes that encode batches while the model computes: for small critics on a GPU, which "
+        "waits for them otherwise (0: none).",
+    )
     compile: bool = option(True, "Compile the layers (needs a C++ compiler).")
     sharded: bool = option(
         False,

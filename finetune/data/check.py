@@ -54,7 +54,7 @@ def _print(path: Path) -> tuple[str, Fingerprint]:
     return hashlib.sha256(data).hexdigest(), fingerprint(image)
 
 
-def fingerprints(paths: Sequence[Path], names: Sequence[str], workers: int = 2) -> Prints:
+def fingerprints(paths: Sequence[Path], names: Sequence[str]) -> Prints:
     """Fingerprints, in the given order. Raises UserError for a missing or undecodable image."""
     if missing := [path for path in paths if not path.is_file()]:
         more = f" (and {len(missing) - 1:,} more)" * (len(missing) > 1)
@@ -63,7 +63,7 @@ def fingerprints(paths: Sequence[Path], names: Sequence[str], workers: int = 2) 
             hint="image paths are relative to the folder of the JSONL file",
         )
     if len(paths) > 200:
-        with ProcessPoolExecutor(workers) as pool:
+        with ProcessPoolExecutor() as pool:
             made = list(pool.map(_print, paths, chunksize=64))
     else:
         made = [_print(path) for path in paths]

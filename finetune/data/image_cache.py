@@ -108,7 +108,7 @@ def preallocated(
 
 
 def pixel_cache(
-    root: Path, images: Sequence[str], folder: Path, *, size: int, variants: int, workers: int = 2
+    root: Path, images: Sequence[str], folder: Path, *, size: int, variants: int
 ) -> PixelCache:
     """The cache in `folder` of `images` (paths below `root`), built on first use.
 
@@ -132,7 +132,7 @@ def pixel_cache(
         draft = file.with_suffix(f".{os.getpid()}.tmp")
         made = preallocated(draft, shape)
         try:
-            with ProcessPoolExecutor(workers) as pool:
+            with ProcessPoolExecutor() as pool:
                 rows = pool.map(partial(_rows, size=size, variants=variants), paths, chunksize=64)
                 for index, row in enumerate(rows):
                     made[index] = row

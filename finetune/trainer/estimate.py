@@ -13,6 +13,7 @@ import torch
 from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.order import endless_batches, epoch_size
 from revise_captions.finetune.models.adapters import trained_parts
+from revise_captions.finetune.trainer.batches import encoded
 from revise_captions.finetune.trainer.setup import DTYPES, TrainingRun, prepare
 from revise_captions.finetune.trainer.step import step
 from revise_captions.process_memory import peak_memory
@@ -58,12 +59,12 @@ def _timed(run: TrainingRun) -> float:
     order = endless_batches(run.train, run.settings, 0, 0)
     began = 0.0
     run.train_mode()
-    for count, (epoch, index, members) in enumerate(order):
+    for count, batch in enumerate(encoded(run, order)):
         if count == 1:
             began = time.monotonic()
         if count == 1 + TIMED:
             break
-        step(run, epoch, index, members)
+        step(run, batch)
     return (time.monotonic() - began) / TIMED
 
 

@@ -20,9 +20,10 @@ from revise_captions.finetune.models.align import align_projector
 from revise_captions.finetune.models.dense_labels import Dense
 from revise_captions.finetune.optim.optimizer import rate
 from revise_captions.finetune.optim.sharding import whole
+from revise_captions.finetune.trainer.batches import encoded, fraction
 from revise_captions.finetune.trainer.setup import TrainingRun
 from revise_captions.finetune.trainer.state import best_name, part_name
-from revise_captions.finetune.trainer.step import fraction, step
+from revise_captions.finetune.trainer.step import step
 from revise_captions.finetune.trainer.validate import (
     ValidationResult,
     measure_learner,
@@ -123,15 +124,17 @@ def train_all(run: TrainingRun, snapshot: Snapshot, export: Snapshot) -> None:
     run.train_mode()
     first = last = fraction(run)
     shown = saved = validated = began = time.monotonic()
-    for epoch, index, members in order:
-        if fraction(run) >= 1 or (patience and progress.worse >= patience):
-            break
-        before, asked = time.monotonic(), members[: _fitting(run)]
-        tally.append(step(run, epoch, index, asked))
+    batches = encoded(run, order, _fitting(run))
+    while fraction(run) < 1 and not (patience and progress.worse >= patience):
+        before, batch = time.monotonic(), next(batches)
+        tally.append(step(run, batch))
         now = time.monotonic()
         # the slowest recent one, as a step's time depends on its captions, and on other programs
-        run.end.step = max(0.8 * run.end.step, (now - before) / len(asked) * len(members))
-        progress.epoch, progress.batch, progress.step = epoch, index + 1, progress.step + 1
+        whole = min(settings.data.batch_size, len(run.train))
+        took = (now - before) / len(batch.drawn.members) * whole
+        run.end.step = max(0.8 * run.end.step, took)
+        progress.epoch, progress.batch = batch.drawn.epoch, batch.drawn.index + 1
+        progress.step += 1
         # by the first process's clock: all must stop, validate and save together
         if every.steps:
             check_due = progress.step % every.steps == 0

@@ -263,12 +263,12 @@ def test_pixel_cache_has_its_room_before_it_is_filled(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "posix_fallocate", full)
     Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
     with pytest.raises(UserError, match=r"no room for 0\.0 GiB .* No space left"):
-        pixel_cache(tmp_path, ["a.png"], tmp_path / "c", size=32, variants=1, workers=1)
+        pixel_cache(tmp_path, ["a.png"], tmp_path / "c", size=32, variants=1)
     assert not list((tmp_path / "c").iterdir())
     monkeypatch.undo()
     (tmp_path / "a.png").write_text("no image")
     with pytest.raises(UserError, match=r"a\.png"):
-        pixel_cache(tmp_path, ["a.png"], tmp_path / "c", size=32, variants=1, workers=1)
+        pixel_cache(tmp_path, ["a.png"], tmp_path / "c", size=32, variants=1)
     assert not list((tmp_path / "c").iterdir())
 
 
@@ -278,11 +278,11 @@ def test_pixel_cache_is_what_inference_sees(tmp_path):
     for name in names:
         noise = rng.integers(0, 256, (60, 80, 3), dtype=np.uint8)
         Image.fromarray(noise).resize((160, 120)).save(tmp_path / name)
-    cache = pixel_cache(tmp_path, names, tmp_path / "c", size=32, variants=1, workers=1)
+    cache = pixel_cache(tmp_path, names, tmp_path / "c", size=32, variants=1)
     with Image.open(tmp_path / "b.png") as image:
         clean = resized(image, 32)
     np.testing.assert_array_equal(cache.take([1], [0])[0], clean)
     augmented = cache.take([1], [1])[0].astype(int)
     assert 0 < np.abs(augmented - clean).mean() < 40
-    again = pixel_cache(tmp_path, names, tmp_path / "c", size=32, variants=1, workers=1)
+    again = pixel_cache(tmp_path, names, tmp_path / "c", size=32, variants=1)
     assert again.pixels.filename == cache.pixels.filename

@@ -98,6 +98,12 @@ def test_eight_at_once_is_eight_times_one(data, base, whole, tmp_path):
     assert apart(whole, out, base) < 1e-3
 
 
+def test_workers_encode_the_same_batches(data, base, whole, tmp_path):
+    out = tmp_path / "out"
+    run(data, "--base", base, "--out", out, "--steps", 5, *STEADY, "--workers", 2)
+    assert apart(whole, out, base) < 1e-3
+
+
 def two(*words: object) -> subprocess.CompletedProcess[str]:
     """The command in two processes."""
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]

@@ -53,7 +53,7 @@ def test_a_preset_sets_options(name):
 
 def test_settings_that_the_bundled_critic_stored_are_still_options():
     stored = {RENAMED.get(name, name) for name in read_card(BUNDLED).training}
-    later = {"replay", "replay_share", "new_words"}
+    later = {"replay", "replay_share", "new_words", "workers"}
     assert TrainingSettings().options().keys() - later <= stored
 
 

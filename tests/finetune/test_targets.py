@@ -361,7 +361,7 @@ def test_aligned_image_tokens_are_the_words_of_their_labels(tmp_path):
     write(tmp_path, {"train": 200}, grid=4)
     train = open_split(tmp_path, "train")
     model, codec = tiny(sure=False)
-    pixels = pixel_cache(tmp_path, train.images, tmp_path / "c", size=64, variants=0, workers=1)
+    pixels = pixel_cache(tmp_path, train.images, tmp_path / "c", size=64, variants=0)
     dense = dense_labels(tmp_path, "train", 200, 4)
     assert Heads(64, dense.sizes).sizes == (1 + len(KINDS), 1 + len(COLOURS))
     before = align_projector(model, codec, dense, pixels)
