@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from revise_captions.critic.reading.faults import FRAME
-from revise_captions.critic.reading.kinds import BOUND, CLASSES, COUNT, TIMES
+from revise_captions.critic.reading.kinds import BOUND, CLASSES, COLORS, COUNT, TIMES
 from revise_captions.critic.reading.wordings import NamedPair
 from revise_captions.graphs.grading.senses import Kin, kin
 from revise_captions.records import Fix, Span
@@ -83,11 +83,15 @@ def pairs_by_class(text: str, sentence: str) -> Iterator[NamedPair]:
     """A count, color or time that is all a rationale is about, for the sentence's only one."""
     if _DENIES.search(text) or re.search(r"[\"“”„«»]", text):
         return  # quoted words are named explicitly
+    read = Span(0, 0)
     for members in CLASSES:
         timed = members in TIMES
         said, told = (list(members.finditer(one)) for one in (sentence, text))
-        if len(told) != 1:
+        if len(told) != 1 or _is_cut_list(told[0], text):
             continue
+        if read.start <= told[0].start() < read.end:
+            continue  # of "10 days", the 10 alone
+        read = Span(*told[0].span()) if said else read
         rest = text[: told[0].start()] + " . " + text[told[0].end() :]
         known = known_keys(sentence)
         spoken = [keys for word, keys in content_keys(rest) if word not in TALK]
@@ -100,6 +104,12 @@ def pairs_by_class(text: str, sentence: str) -> Iterator[NamedPair]:
         said = [one for one in said if _belongs(one, sentence, told[0][0], rest, len(other) == 1)]
         if len(said) == 1:
             yield from _unlike(said[0][0], told[0][0])
+
+
+def _is_cut_list(told: re.Match[str], text: str) -> bool:
+    """Whether a color is the first of several, as in "An orange and."."""
+    one = COLORS.fullmatch(told[0]) is not None and " " not in told[0]
+    return one and re.match(r",? (?:and|or)\b", text[told.end() :]) is not None
 
 
 def without_as_with(text: str, sentence: str) -> Fix | None:
@@ -168,10 +178,14 @@ def fix_of_part(text: str, sentence: str) -> Fix | None:
     content = sum(key not in FUNCTION_WORDS and key[0].isalnum() for key in anchors)
     if any(match[0] in '.:;?!"' or match[0].casefold() in TALK - FUNCTION_WORDS for match in gap):
         return None
+    if {",", ";"}.intersection(keys[0][a + before : b]).difference(keys[1]):
+        return None  # "Pink and white hues" is not about ", their white hues"
     # "A kayak along the." leaves out what the sentence says about its boat
     least = 1 + (shared < _LEAST or (b - a - before > len(gap) > 0))
     if shared == len(new) == b - a + after or len(gap) > _GAP or content < least:
         return None
+    if not before and b > len(gap) + 1:
+        return None  # "2 weeks ago" begins later than a sentence with much before that
     if b == a + before or not gap:  # an insertion or deletion, with the word before it
         if not gap and (before < 2 or after < 2 or not content):
             return None
@@ -217,6 +231,9 @@ def in_the_words_of(sentence: str, text: str) -> str:
         if word in said or word in TALK or not word.isalpha():
             return match[0]
         same = [one for one in free if kin(one, word) in _ALIKE]
+        if len(same) > 1:  # "brick structure" is the brick building, not the tower
+            before = re.findall(r"\w+", text[: match.start()].casefold())[-1:]
+            same = [one for one in same if before == said[: said.index(one)][-1:]]
         if len(same) != 1:
             return match[0]
         free.remove(same[0])

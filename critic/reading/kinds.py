@@ -36,6 +36,7 @@ CLASSES = tuple(
         _MONTH,
     )
 )
+COLORS = CLASSES[2]
 #: Of these, the times of day, week and year.
 TIMES = CLASSES[4:]
 _PLACE = "left|right|above|below|under|behind|in front|inside|outside|top|bottom|middle|center"

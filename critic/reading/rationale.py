@@ -24,6 +24,7 @@ from revise_captions.critic.reading.alignment import (
     without_talk,
 )
 from revise_captions.critic.reading.faults import fault_of, read_faults, speaks_of
+from revise_captions.critic.reading.kinds import KINDS
 from revise_captions.critic.reading.orders import without_orders
 from revise_captions.critic.reading.places import fix_of
 from revise_captions.critic.reading.slots import likely_fix, overreaches
@@ -33,7 +34,7 @@ from revise_captions.records import ABSENCE, Complaint, Fix, Rationale, Span
 from revise_captions.text.sentences import split
 
 #: Version of all this parsing; part of the signature.
-VERSION = "reading/3"
+VERSION = "reading/4"
 #: Marks words as a clause of their own rather than the end of a list.
 _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|has|have|do|does|should|must|can|cannot|shows?|says?|see|change|replace)\b"
@@ -117,9 +118,10 @@ def _read_apart(text: str, sentence: str) -> tuple[Complaint, ...]:
 def _aligned(text: str, sentence: str) -> Fix | None:
     """The fix of a rationale in no known wording, by what it has in common with the sentence."""
     plain = without_orders(text)
-    for said in dict.fromkeys((plain, in_the_words_of(sentence, plain))):
+    for said in dict.fromkeys((in_the_words_of(sentence, plain), plain)):
         for stated in without_talk(said):
-            if part := fix_of_part(stated, sentence):
+            part = fix_of_part(stated, sentence)
+            if part and _speaks_so(plain, part.right):
                 return part
     if there := without_as_with(plain, sentence):
         return there
@@ -129,6 +131,12 @@ def _aligned(text: str, sentence: str) -> Fix | None:
     if fix is None or not fix.certain:
         return None
     return replace(fix, basis="the sentence has one count, color or time to be it")
+
+
+def _speaks_so(text: str, right: str) -> bool:
+    """Whether the right words are a rationale's own, without the sentence's names in them."""
+    own = set(re.findall(r"\w+", text.casefold()))
+    return own.issuperset(re.findall(r"\w+", right.casefold()))
 
 
 def _named_in_sentences(text: str, sentence: str) -> tuple[list[Complaint], str]:
@@ -179,10 +187,23 @@ def _whole(text: str, sentence: str) -> tuple[Fix, ...]:
     if there is not None:
         basis = "what is there, for what is denied"
         return (Fix(Span(0, len(sentence)), there, ABSENCE, basis=basis),)
-    fixes = fixes_of_statement(nearest(without_talk(text), sentence), sentence)
+    stated = nearest(without_talk(text), sentence)
+    fixes = fixes_of_statement(stated, sentence)
+    if len(fixes) > 1:
+        fixes = _in_earnest(fixes, stated, sentence)
     # "It is" in "It is on the left." is not talk before "on the left"
     refers = text.split(" ", 1)[0].casefold() in PRONOUNS
     return fixes_of_statement(text, sentence) if refers and not fixes else fixes
+
+
+def _in_earnest(fixes: tuple[Fix, ...], stated: str, sentence: str) -> tuple[Fix, ...]:
+    """Of several differences, those that are not other names for the same; none if it does not
+    show which are: "Two canines are racing on a beach." of dogs that are running on sand."""
+    plainer = fixes_of_statement(in_the_words_of(sentence, stated), sentence)
+    if 0 < len(plainer) < len(fixes) and all(_speaks_so(stated, fix.right) for fix in plainer):
+        return plainer
+    closed = any(KINDS.search(f"{fix.span.of(sentence)} {fix.right}") for fix in fixes)
+    return fixes if closed else ()
 
 
 def _with_fix(fault: Complaint, sentence: str) -> Complaint:

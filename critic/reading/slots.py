@@ -68,6 +68,7 @@ _FRAMES = frozenset(kind for kind, _ in _BESIDE if kind not in ("article", "to",
 _NEVER = _FRAMES - {"not", "be", "shows", "comma", "joint", "seen"}
 _EMPTY = frozenset("a an the is are was were be it and or this that of".split())
 _ARTICLES = frozenset(("a", "an", "the"))
+_DETERMINERS = _ARTICLES | {"his", "her", "its", "their", "this", "these", "some"}
 _JOINTS = frozenset(("and", "or"))
 #: The least probability of a fix.
 LEAST = 0.5
@@ -150,7 +151,10 @@ def _fix_of(one: Reading, text: str, sentence: str) -> Fix | None:
     if not one.wrong or not _is_exchange(one.wrong, one.right, text):
         return None
     right = re.sub(r"^an? (.+) one$", r"\1", one.right)  # "a blue one": the sentence has its noun
-    fix = fix_of(NamedPair(one.wrong, right), sentence)
+    wrong = one.wrong
+    if wrong[:4].casefold() == "the " and right.split(" ", 1)[0].casefold() not in _DETERMINERS:
+        wrong = wrong[4:]  # "The lower is in fact highest." speaks of "lower"
+    fix = fix_of(NamedPair(wrong, right), sentence)
     if fix is None:
         return None
     whole = _bare(fix.right) == _bare(right) != right.casefold()

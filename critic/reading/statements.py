@@ -19,7 +19,8 @@ _SILENT = 0.75
 _TOKEN = re.compile(r"\s*(?:\w+(?:[’'.,:-]\w+)*|[^\w\s])")
 _LEAD = re.compile(
     r"^(?:(?:no|correction|rather|in the (?:image|picture|photo))[,:] |"
-    r"(?:the (?:image|picture|photo) (?:shows|depicts)|it shows|there (?:is|are)) (?:that )?)+",
+    r"(?:the (?:image|picture|photo) (?:shows|depicts)|it shows|there (?:is|are)) "
+    r"(?:that |(?:this|the following): )?)+",
     re.IGNORECASE,
 )
 #: Words about the sentence, or about what is not so, which the sentence itself does not have.
@@ -34,6 +35,8 @@ _END = " .;!"
 #: A statement that ends with one of these is incomplete.
 _DANGLING = frozenset(("a", "an", "the", "of", "and", "with", "his", "her", "its", "their"))
 
+#: A difference: [i, j) of the sentence's tokens, [k, m) of the statement's.
+Code = tuple[int, int, int, int]
 _COUNT = re.compile(COUNT, re.IGNORECASE)
 
 
@@ -71,6 +74,7 @@ def fixes_of_statement(text: str, sentence: str) -> tuple[Fix, ...]:
         return ()
     if any(k == m for _, _, k, m in codes) and shared < _SILENT * words[0]:
         return ()
+    codes = _within(codes, *keys)
     codes = [_of_counts(*code, *keys) for code in _plain_ones(codes, keys[0], keys[1])]
     fixes = (_difference(body, text, old, new, code) for code in _apart(codes, len(old)))
     # "It is under the table." refers to what the sentence calls a cup
@@ -103,9 +107,18 @@ def _is_cut(code: Sequence[int], old: Sequence[str], new: Sequence[str]) -> bool
     return edge and 0 < m - k < j - i - 1 and not PRONOUNS.issuperset(new[k:m])
 
 
-def _plain_ones(
-    codes: Sequence[tuple[int, int, int, int]], old: Sequence[str], new: Sequence[str]
-) -> list[tuple[int, int, int, int]]:
+def _within(codes: list[Code], old: Sequence[str], new: Sequence[str]) -> list[Code]:
+    """Of several differences, those that are not a missing beginning or end: such a statement is
+    only a part, unless what it leaves out is a count, color or the like."""
+    inner = [
+        (i, j, k, m)
+        for i, j, k, m in codes
+        if k < m or (i > 0 and j < len(old)) or _is_kind(old, new, i, j, k, m)
+    ]
+    return inner or codes
+
+
+def _plain_ones(codes: Sequence[Code], old: Sequence[str], new: Sequence[str]) -> list[Code]:
     """Of several differences, those in counts, colors, negations and the like, and added or missing
     words: another word for the same thing is not a difference."""
     plain = [

@@ -100,3 +100,51 @@ def test_a_statement_of_a_count_may_be_silent_of_a_quality(text, right):
 def test_one_stands_for_a_thing_and_is_not_put_in():
     text = "In the image, there is no wooden thing, but a broken one."
     assert "one" not in mended(text, "It is wooden.")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text", "right"),
+    [
+        (
+            "Called the corner shop 3 weeks ago, before noon.",
+            "2 weeks ago, to be accurate.",
+            "Called the corner shop 2 weeks ago, before noon.",
+        ),
+        (
+            "A man in a shopping mall.",
+            "A man walks past a shop in a shopping.",
+            "A man walks past a shop in a shopping mall.",
+        ),
+        (
+            "On the street, a car is parked.",
+            "The road, a white car is parked.",
+            "On the street, a white car is parked.",
+        ),
+        (
+            "It is a brick building with an arched door and a tower.",
+            "A red brick structure with an arched door.",
+            "It is a red brick building with an arched door and a tower.",
+        ),
+        (
+            "The lower debt in relation to income was in 2000.",
+            "The lower described is actually highest.",
+            "The highest debt in relation to income was in 2000.",
+        ),
+    ],
+)
+def test_a_cut_statement_in_other_words_changes_only_what_it_corrects(sentence, text, right):
+    assert mended(text, sentence) == right
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text"),
+    [
+        ("It takes 10 miles instead of 2 days.", "The figure should be 10 days."),
+        ("A lawn of flowers, their white petals open to white clouds.", "Pink and white petals"),
+        ("The motorcycle is tan and black.", "White and, I think."),
+        ("Two dogs are running to each other across the hill.",
+         "Two canines are racing to each other on a meadow."),
+    ],
+)  # fmt: skip
+def test_nothing_is_changed_where_it_does_not_show_what_is_meant(sentence, text):
+    assert mended(text, sentence) == sentence
