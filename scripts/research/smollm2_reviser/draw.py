@@ -4,12 +4,12 @@
 
 Recipes: `edits`, the broken sentences and voices of `edits`; `people`, these and edits of people's
 sentences in wordings put together from parts; `rules`, those of the latter that the rules of
-`critic/reading` mend, with what they write as the answer. FILE is JSON Lines, zstd-compressed.
+`critic/reading` mend, with what they write as the answer. FILE is JSON Lines, compressed with gzip.
 """
 
 from __future__ import annotations
 
-import io
+import gzip
 import itertools
 import json
 import random
@@ -27,7 +27,7 @@ from scripts.research.smollm2_reviser import people
 from scripts.research.smollm2_reviser.train import Edits, examples, read_edits
 
 #: Share of the newer edits in the recipe `people`.
-SHARE = 0.65
+SHARE = 0.75
 
 
 def old(edits: Edits, book: list[ExplainedError], seed: int) -> Iterator[RewriteExample]:
@@ -55,8 +55,11 @@ def drawn(
     new = people.stream(edits.data, edits.words, folder, f"{seed}.people")
     if recipe == "rules":
         new = (one for one in map(by_rules, new) if one is not None)
+    tests = {text for edit in people.measured(folder) for text in (edit.sentence, edit.right)}
     while True:
-        yield next(new) if rng.random() < SHARE else next(first)
+        one = next(new) if rng.random() < SHARE else next(first)
+        if tests.isdisjoint((one.request.sentence, one.rewrite)):
+            yield one
 
 
 @click.command(help=__doc__)
@@ -70,17 +73,11 @@ def drawn(
 def main(
     data: Path, picture_book: Path, file: Path, recipe: str, count: int, every: int, seed: int
 ) -> None:
-    import zstandard
-
     edits = read_edits(data, held=False, every=every)
     book = read_errors(picture_book / "train.jsonl", 20_000)
     echo(f"{len(edits.data):,} sentences, {len(book):,} of the picture book")
     made = itertools.islice(drawn(recipe, edits, book, data, seed), count)
-    with (
-        file.open("wb") as raw,
-        zstandard.ZstdCompressor(level=12).stream_writer(raw) as packed,
-        io.TextIOWrapper(packed, encoding="utf-8") as lines,
-    ):
+    with gzip.open(file, "wt", encoding="utf-8") as lines:
         for one in made:
             r = one.request
             row = [r.context, r.sentence, r.rationale, list(r.failed), one.rewrite]

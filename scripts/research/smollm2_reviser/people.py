@@ -2,8 +2,9 @@
 
 What is wrong is what another person wrote of the same image (FACTUAL), a noun, a phrase or a verb
 with what belongs to it from another sentence, a number, bound, unit, time or list
-(`edits.sets.by_rule`), or one of the older faults; images and documents of the sets that revisers
-are measured on are left out.
+(`edits.sets.by_rule`), a small slip (`slips`), or one of the older faults; images and documents of
+the sets that revisers are measured on are left out. Rationales name the words, or say what is true
+in the sentence's words or in others (`otherwise`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from scripts.research.edits.strangers import read_strangers
 from scripts.research.frame.data import beside
 from scripts.research.reviser.synthetic import RewriteExample
 from scripts.research.smollm2_reviser.faults import articled, capital, put, replacements
+from scripts.research.smollm2_reviser.otherwise import OTHERWISE, otherwise, renamed
 from scripts.research.smollm2_reviser.sentences import held_out
+from scripts.research.smollm2_reviser.slips import SLIPS, slip
 from scripts.research.smollm2_reviser.words import CLASSES, OF_WORD
 
 if TYPE_CHECKING:
@@ -33,21 +36,21 @@ if TYPE_CHECKING:
 
 SPOKEN = beside(__file__, "spoken.toml")
 #: Ways of speaking with their share.
-STYLES = {"named": 0.45, "truth": 0.2, "elsewise": 0.25, "only": 0.1}
+STYLES = {"named": 0.4, "truth": 0.13, "elsewise": 0.1, "otherwise": 0.32, "only": 0.05}
 #: Edits of a kind that the measured sets take at most; so many are left out of training.
 _MEASURED = 60
 _LONGEST_PHRASE = 7
 _CONTEXT = 200
 
 
-def measured_sources(folder: Path) -> set[str]:
-    """Images and documents whose edits revisers are measured on, in either half."""
-    return {
-        edit.source
+def measured(folder: Path) -> list[PersonEdit]:
+    """Edits that revisers are measured on, of either half."""
+    return [
+        edit
         for read in (read_edits, read_strangers)
         for half in (False, True)
         for edit in read(folder, reporting=half, each=_MEASURED)
-    }
+    ]
 
 
 def pairs_of_people(folder: Path, left_out: set[str]) -> list[PersonEdit]:
@@ -64,14 +67,13 @@ def pairs_of_people(folder: Path, left_out: set[str]) -> list[PersonEdit]:
     ]
 
 
-def ruled(
+def texts_of(
     folder: Path, data: Sequence[tuple[SourceSentence, Doc]], left_out: set[str]
-) -> list[PersonEdit]:
-    """Bounds, times, lists, units, negations and double faults, by rule."""
+) -> list[tuple[str, str]]:
+    """Sentences about images and of the web treebank, with their image or document."""
     texts = [(said.image, said.text) for said, _ in data]
     texts += [(source, text) for source, text in treebank(folder) if not held_out(source)]
-    return [edit for source, text in texts if source not in left_out
-            for edit in by_rule(source, text)]  # fmt: skip
+    return [(source, text) for source, text in texts if source not in left_out]
 
 
 def phrases(docs: Sequence[Doc]) -> dict[str, list[str]]:
@@ -154,10 +156,14 @@ def faulty(
 def spoken(edit: PersonEdit, rng: random.Random) -> str:
     """A rationale for an edit, in a random way of speaking."""
     style = rng.choices(list(STYLES), list(STYLES.values()))[0]
-    if len(edit.changes) > 1 or not _place(edit):
+    where = _place(edit)
+    if len(edit.changes) > 1 or not where:
         style = "named" if len(edit.changes) > 1 else "truth"
     if style == "only" and not _is_closed(edit):
         style = "named"
+    if style == "otherwise" and where:
+        text = otherwise(edit, *where, rng)
+        return _sentence(rng.choice(OTHERWISE["heads"]), text, OTHERWISE["tails"], rng)
     if style == "named":
         said = [_named(edit, change, rng) for change in edit.changes]
         rng.shuffle(said)
@@ -166,16 +172,16 @@ def spoken(edit: PersonEdit, rng: random.Random) -> str:
         text = rng.choice(SPOKEN["only"]).format(r=_quoted([edit.changes[0][1]], rng)[0])
     else:
         text = _told(edit, style == "elsewise", rng)
-    return _sentence(rng.choice(SPOKEN["heads"]), text, rng)
+    return _sentence(rng.choice(SPOKEN["heads"]), text, SPOKEN["tails"], rng)
 
 
-def _sentence(head: str, text: str, rng: random.Random) -> str:
-    if rng.random() < 0.3 and not text.endswith("."):
-        text += rng.choice(SPOKEN["tails"])
+def _sentence(head: str, text: str, tails: Sequence[str], rng: random.Random) -> str:
+    if rng.random() < 0.3 and not text.endswith((".", "?")):
+        text += rng.choice(tails)
     text = head + text
     if rng.random() < 0.85:
         text = capital(text)
-    return text if text.endswith((".", "!", "”.", '"')) or rng.random() < 0.25 else f"{text}."
+    return text if text.endswith((".", "!", "?", "”.", '"')) or rng.random() < 0.25 else f"{text}."
 
 
 def _quoted(parts: Sequence[str], rng: random.Random) -> list[str]:
@@ -202,12 +208,12 @@ def _named(edit: PersonEdit, change: tuple[str, str], rng: random.Random) -> str
     return f"{claim}{rng.choice(SPOKEN['but'])}{truth}"
 
 
-def _told(edit: PersonEdit, renamed: bool, rng: random.Random) -> str:
+def _told(edit: PersonEdit, by_others: bool, rng: random.Random) -> str:
     """What is true, whole or around the change, in the sentence's words or in others."""
     start, end = _place(edit) or (0, len(edit.right))
     before, after = edit.right[:start], edit.right[end:]
-    if renamed:
-        before, after = _renamed(before, rng), _renamed(after, rng)
+    if by_others:
+        before, after = renamed(before, rng), renamed(after, rng)
     if rng.random() < 0.5:
         before = " ".join(before.split()[-rng.randint(1, 5) :]) + (
             " " if before.endswith(" ") else ""
@@ -216,23 +222,12 @@ def _told(edit: PersonEdit, renamed: bool, rng: random.Random) -> str:
     part = f"{before}{edit.right[start:end]}{after}".strip(" ,;")
     part = part if rng.random() < 0.5 else part.rstrip(".")
     part = f"{part[:1].lower()}{part[1:]}" if rng.random() < 0.7 else part
-    if renamed and rng.random() < 0.3 and len(edit.changes) == 1:
-        alias = _renamed(edit.changes[0][0], rng)
+    if by_others and rng.random() < 0.3 and len(edit.changes) == 1:
+        alias = renamed(edit.changes[0][0], rng)
         text: str = rng.choice(SPOKEN["denied"]).format(s=part.rstrip("."), a=alias)
         return text
     told: str = rng.choice(SPOKEN["truth"]).format(s=_quoted([part], rng)[0])
     return told
-
-
-def _renamed(text: str, rng: random.Random) -> str:
-    """Some of the words by other names."""
-    names = SPOKEN["names"]
-
-    def other(match: re.Match[str]) -> str:
-        known = names.get(match[0].lower())
-        return rng.choice(known) if known and rng.random() < 0.7 else match[0]
-
-    return re.sub(r"[A-Za-z]+", other, text)
 
 
 def _place(edit: PersonEdit) -> tuple[int, int] | None:
@@ -270,15 +265,24 @@ def stream(
 ) -> Iterator[RewriteExample]:
     """Examples without end: people's pairs, edits by rule, swapped phrases and single words."""
     rng = random.Random(seed)
-    left_out = measured_sources(folder)
+    left_out = {edit.source for edit in measured(folder)}
     free = [(said, doc) for said, doc in data if said.image not in left_out]
     by_kind: dict[str, list[PersonEdit]] = defaultdict(list)
-    for edit in [*pairs_of_people(folder, left_out), *ruled(folder, data, left_out)]:
+    texts = texts_of(folder, data, left_out)
+    by_rules = (edit for source, text in texts for edit in by_rule(source, text))
+    for edit in [*pairs_of_people(folder, left_out), *by_rules]:
         by_kind[edit.kind].append(edit)
+    kinds = sorted(by_kind)
+    shares = [len(by_kind[kind]) ** 0.5 for kind in kinds]  # none so often that it repeats itself
     others = phrases([doc for _, doc in free])
     while True:
+        if rng.random() < 0.3:
+            source, text = rng.choice(texts)
+            if small := slip(source, text, rng.choice(list(SLIPS)), rng):
+                yield example(small, "", rng)
+            continue
         if rng.random() < 0.4:
-            yield example(rng.choice(by_kind[rng.choice(sorted(by_kind))]), "", rng)
+            yield example(rng.choice(by_kind[rng.choices(kinds, shares)[0]]), "", rng)
             continue
         said, doc = rng.choice(free)
         if rng.random() < 0.5:

@@ -11,7 +11,7 @@ DATA: for a machine with a GPU (`--device cuda --tokens 8192 --rate 1e-3 --save-
 
 from __future__ import annotations
 
-import io
+import gzip
 import itertools
 import json
 import queue
@@ -112,11 +112,9 @@ def steps(
 
 def read_examples(file: Path) -> list[RewriteExample]:
     """The examples of a file of `draw`."""
-    import zstandard
-
     made = []
-    with file.open("rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw) as plain:
-        for line in io.TextIOWrapper(plain, encoding="utf-8"):
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        for line in lines:
             context, sentence, rationale, failed, rewrite = json.loads(line)
             request = RewriteRequest(context, sentence, rationale, tuple(failed))
             made.append(RewriteExample(request, rewrite))
