@@ -12,10 +12,10 @@ import torch
 from revise_captions.errors import UserError
 from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.optim.distributed import Parallel
-from revise_captions.finetune.trainer import loop
+from revise_captions.finetune.trainer import batches, loop
+from revise_captions.finetune.trainer.batches import EncodedBatch, fraction
 from revise_captions.finetune.trainer.setup import EndCosts
 from revise_captions.finetune.trainer.state import TrainingProgress
-from revise_captions.finetune.trainer.step import fraction
 
 
 def run(elapsed: float, caption: float = 0.5):
@@ -79,9 +79,10 @@ class Machine:
             log=lambda event, **values: self.said.append((self.now, values["left"])),
         )
 
-        def step(_: object, epoch: int, index: int, members: list[int]) -> dict[str, float]:
-            self.spend(3.5 * self.caption * len(members))
-            return {"captions": len(members), "sentences": 1.0}
+        def step(_: object, batch: EncodedBatch) -> dict[str, float]:
+            count = len(batch.drawn.members)
+            self.spend(3.5 * self.caption * count)
+            return {"captions": count, "sentences": 1.0}
 
         def save(saved: SimpleNamespace, _: object) -> None:
             saved.end.saving = self.spend(self.saving)
@@ -94,15 +95,16 @@ class Machine:
             self.spend(self.caption * len(at.validation))
             progress.checked = progress.step
 
-        batches = ((0, index, list(range(16))) for index in range(10**6))
+        order = ((0, index, list(range(16))) for index in range(10**6))
         monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(batches, "passes", lambda *_: [])
         monkeypatch.setattr(loop, "step", step)
         monkeypatch.setattr(loop, "save", save)
         monkeypatch.setattr(loop, "measure_learner", measure)
         monkeypatch.setattr(loop, "_validate_and_keep_best", validate)
         monkeypatch.setattr(loop, "_seconds_to_write", lambda *_: self.spend(self.writing))
         monkeypatch.setattr(loop, "averaged", lambda _: nullcontext())
-        monkeypatch.setattr(loop, "endless_batches", lambda *_: batches)
+        monkeypatch.setattr(loop, "endless_batches", lambda *_: order)
         loop.train_all(trained, lambda *_: None, lambda *_: None)
         save(trained, None)
         left, until = 40, loop.last_moment(trained)
