@@ -44,7 +44,7 @@ KNOWN = 0.75
 #: were chosen on the unreported half of other people's edits, the first also on generated faults.
 READ = 0.9
 #: An English rewrite with a less likely token is a guess, and is discarded.
-CERTAIN = 0.7
+CERTAIN = 0.85
 _WORD = re.compile(r"[^\W\d_]+")
 _BACK = re.compile(
     r"\b(?:he|she|it|they|him|her|hers|them|his|its|their|both|other)\b", re.IGNORECASE

@@ -161,8 +161,8 @@ def test_the_least_probability_is_that_of_one_pass_over_prompt_and_answer(adapte
 @pytest.mark.parametrize(
     ("least", "text", "written"),
     [
-        (0.71, "A blue boat.", "A blue boat."),
-        (0.69, "A blue boat.", None),  # a guess
+        (0.86, "A blue boat.", "A blue boat."),
+        (0.84, "A blue boat.", None),  # a guess
         (0.99, "A red boat at sea.", None),  # the guards refuse it
     ],
 )
