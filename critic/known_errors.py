@@ -82,7 +82,8 @@ def _widened(
     found = MeasuredSentences.read(other["sentences"])
     levels = fitted_levels([*own.populations(threshold), *found.populations(threshold)])
     if levels is not None:
-        return replace(rates, levels=levels)
+        # another reviser leaves other sentences
+        return replace(rates, levels=levels if same_reviser else replace(levels, left=0.0))
     return replace(rates, elsewhere=found.rates(threshold, other["origin"], same_reviser))
 
 

@@ -47,6 +47,7 @@ class MeasuredSentences:
         rewritten: Whether it is a reviser's rewrite.
         weight: How many sentences of a run each stands for.
         population: A number for the captioner of each sentence; None where that is not known.
+        changed: Whether the reviser rewrites or removes it; None where that is not known.
     """
 
     image: NDArray[np.int64]
@@ -55,6 +56,7 @@ class MeasuredSentences:
     rewritten: NDArray[np.bool_]
     weight: NDArray[np.float64]
     population: NDArray[np.int64] | None = None
+    changed: NDArray[np.bool_] | None = None
 
     def as_json(self) -> dict[str, Any]:
         weights = np.unique(self.weight).tolist() == [1.0]
@@ -65,14 +67,14 @@ class MeasuredSentences:
             "rewritten": np.flatnonzero(self.rewritten).tolist(),
             "weight": None if weights else self.weight.tolist(),
             **({} if self.population is None else {"population": self.population.tolist()}),
+            **({} if self.changed is None else {"changed": np.flatnonzero(self.changed).tolist()}),
         }
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> MeasuredSentences:
         """The inverse of `as_json`. Raises KeyError, TypeError or ValueError for other data."""
         p = np.asarray(stored["p"], dtype=np.float64)
-        rewritten = np.zeros(len(p), dtype=bool)
-        rewritten[np.asarray(stored["rewritten"], dtype=np.int64)] = True
+        rewritten = _marked(stored["rewritten"], len(p))
         given = stored["weight"]
         weight = np.ones(len(p)) if given is None else np.asarray(given, dtype=np.float64)
         whose = stored.get("population")
@@ -83,6 +85,7 @@ class MeasuredSentences:
             rewritten,
             weight,
             None if whose is None else np.asarray(whose, dtype=np.int64),
+            _marked(stored["changed"], len(p)) if "changed" in stored else None,
         )
         if len({len(values) for values in (found.image, p, found.factual, weight)}) != 1:
             raise ValueError("columns of different lengths")
@@ -112,7 +115,8 @@ class MeasuredSentences:
         return ErrorRates(true, wrong, of_rewrites, origin)
 
     def populations(self, threshold: float) -> list[JudgedPopulation]:
-        """Counts of verdicts and truth on the original sentences, for each captioner."""
+        """Counts of verdicts and truth on the original sentences, for each captioner, and of what
+        the reviser leaves of them."""
         if self.population is None:
             return []
         written = ~self.rewritten
@@ -120,9 +124,19 @@ class MeasuredSentences:
         for one in np.unique(self.population[written]):
             own = written & (self.population == one)
             kept = own & (self.p >= threshold)
-            counts = [kept, kept & self.factual, own & ~kept, own & ~kept & self.factual]
+            parts = [kept, own & ~kept]
+            if self.changed is not None:
+                parts.append(own & ~kept & ~self.changed)
+            counts = [both for part in parts for both in (part, part & self.factual)]
             found.append(JudgedPopulation(*(int(part.sum()) for part in counts)))
         return found
+
+
+def _marked(indexes: Sequence[int], size: int) -> NDArray[np.bool_]:
+    """Which of so many sentences are at the indexes."""
+    found = np.zeros(size, dtype=bool)
+    found[np.asarray(indexes, dtype=np.int64)] = True
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,25 @@ def test_shares_before_and_after_by_hand():
     assert after.value == pytest.approx((120 * kept + 60 * flagged + 20 * 0.9) / 200)
     ends = [0.6 * k + 0.4 * f for k, f in (found.true_of(0.6, o) for o in found.offsets)]
     assert (before.low, before.high) == pytest.approx((min(ends), max(ends)), abs=0.03)
+
+
+def test_of_flagged_sentences_that_are_left_more_are_true():
+    """A run removes half of the flagged ones, all of them wrong."""
+    known = [replace(p, left=p.flagged // 2, left_true=p.flagged_true) for p in POPULATIONS[:4]]
+    found, plain = fitted_levels(known), fitted_levels(POPULATIONS[:4])
+    assert plain.left == 0
+    assert np.array_equal(found.true_of(0.6), plain.true_of(0.6))
+    expected = sum(one.left * found.true_of(one.said, left=True)[1] for one in known)
+    assert expected == pytest.approx(20 + 25 + 20 + 10)
+    share = MeasuredShare(1.0, 1e9, 100)
+    rates = ErrorRates(share, share, share, "a test", levels=found)
+    parts = (120.0, 40.0, 20.0)
+    drawn = RevisedParts(np.full(1000, 0.6), *(np.full(1000, part) for part in parts))
+    after = revised(RevisedParts(0.6, *parts), drawn, rates)
+    kept, left = found.true_of(0.6, left=True)
+    assert after.value == pytest.approx((120 * kept + 40 * left + 20) / 180)
+    assert kept == found.true_of(0.6)[0]
+    assert left > 1.5 * found.true_of(0.6)[1]
 
 
 def test_captioners_that_err_otherwise_are_covered():

@@ -77,16 +77,17 @@ class ErrorRates:
     elsewhere: ErrorRates | None = None
     levels: VerdictLevels | None = None
 
-    def true_of(self, said: float) -> tuple[Floats, Floats]:
-        """The shares of true sentences among those called factual, and among the flagged."""
+    def true_of(self, said: float, left: bool = False) -> tuple[Floats, Floats]:
+        """The shares of true sentences among those called factual, and among the flagged, or those
+        of them that a run leaves as they are."""
         if self.levels is not None:
-            return self.levels.true_of(np.array(said))
+            return self.levels.true_of(np.array(said), left=left)
         return _true_of(np.array(said), self.true_kept.share, self.wrong_kept.share)
 
-    def true_drawn(self, said: Floats, seed: int) -> tuple[Floats, Floats]:
+    def true_drawn(self, said: Floats, seed: int, left: bool = False) -> tuple[Floats, Floats]:
         """Resamples of these, for resamples of the share called factual."""
         if self.levels is not None:
-            return self.levels.drawn(said, seed)
+            return self.levels.drawn(said, seed, left)
         r, q, _ = self.draws(seed, len(said))
         return _true_of(said, r, q)
 
@@ -239,7 +240,8 @@ def revised(
 ) -> CorrectedShare | None:
     """The share of true sentences in revised captions.
 
-    Unchanged sentences are corrected as usual. Accepted rewrites get the share measured on accepted
+    Unchanged sentences are corrected as usual, but flagged ones as those that a run leaves, where
+    how many of these are true was measured. Accepted rewrites get the share measured on accepted
     rewrites; if there is none, only bounds can be given, assuming that no rewrite is true, or that
     all are.
 
@@ -251,7 +253,8 @@ def revised(
     """
     replicates = len(drawn.said)
     of_rewrites = rates.draws(3 * stream, replicates)[2]
-    means, parts = rates.true_of(found.said), rates.true_drawn(drawn.said, 3 * stream)
+    means = rates.true_of(found.said, left=True)
+    parts = rates.true_drawn(drawn.said, 3 * stream, left=True)
     if rates.rewrites_true is not None or found.rewritten == 0:
         of = 0.0 if rates.rewrites_true is None else rates.rewrites_true.share
         spread = 0.0 if of_rewrites is None else of_rewrites
