@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from revise_captions.charts.chart import Chart
-from revise_captions.charts.claims.amounts import is_near
+from revise_captions.charts.claims.amounts import is_near, is_within
 from revise_captions.charts.claims.check import Tolerance
 from revise_captions.charts.claims.grid import FoundMark
 from revise_captions.charts.claims.mentions import Number, numbers_in, stemmed, years_in
@@ -54,8 +54,8 @@ def misnamed(
     lines: Sequence[str],
     before: str = "",
 ) -> float:
-    """How much better a sentence names other marks than those that have one of its numbers, at
-    worst: 1 for each of category, series and panel that is another's.
+    """How much better a sentence names other marks than those that have one of its numbers, or of
+    which "below 5,000" holds, at worst: 1 for each of category, series and panel that is another's.
 
     A number that stands in the image more often than marks have it may be another's, which was not
     read, and one that is part of a name is none.
@@ -83,7 +83,8 @@ def misnamed(
         read = sum(marks[k].mark.printed for k in has)
         if has and one.value not in labels and not 0 < read < printed[one.value]:
             match = names.match(words | dict.fromkeys(_stems(own), 1.0))
-            worst = max(worst, max(match) - max(match[k] for k in has))
+            true = {*has, *(k for k, mark in enumerate(marks) if is_within(one, mark.value))}
+            worst = max(worst, max(match) - max(match[k] for k in true))
     return worst
 
 

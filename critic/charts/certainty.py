@@ -20,6 +20,7 @@ from revise_captions.charts.claims.grid import FoundMark, marks_of, year_of
 from revise_captions.charts.claims.mentions import NamedLabel, Number, fold, numbers_in
 from revise_captions.charts.claims.sentence import all_labels, printed_numbers
 from revise_captions.charts.claims.vocabulary import HIGHEST, LOWEST, STEADILY, STRONG, verb_of
+from revise_captions.critic.charts.places import NumberPlace
 from revise_captions.critic.charts.words import function_words, subject_stems, words_of
 from revise_captions.records import Box, Fix
 
@@ -51,8 +52,10 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _WHOLE = re.compile(r"\b(?:total|all|average|overall|other|others|net|none|median)\b", re.I)
 #: Names of nothing but these may be words of any sentence.
 _COMMON = function_words() | {"lot", "good", "bad", "fair", "high", "low", "yes", "total"}
+#: Kinds of charts that have values between their marks, too.
+CURVES = ("line", "area")
 #: Fewer marks than this are no chart, but what is left of one.
-_FEW_MARKS = 3
+FEW_MARKS = 3
 #: A share of the axis by which something rises or falls for certain.
 _CLEAR_CHANGE = 0.08
 
@@ -65,11 +68,13 @@ class ReadChart:
         charts: What was read in the image.
         lines: Its lines of text.
         marks: Every mark with a value.
+        places: Where numbers stand in it.
     """
 
     charts: tuple[Chart, ...]
     lines: tuple[str, ...]
     marks: tuple[FoundMark, ...]
+    places: tuple[NumberPlace, ...] = ()
 
     @property
     def letters(self) -> str:
@@ -77,9 +82,11 @@ class ReadChart:
         return re.sub(r"\d", "", fold(" ".join(self.lines)))
 
 
-def read_chart(charts: Sequence[Chart], lines: Sequence[str]) -> ReadChart:
+def read_chart(
+    charts: Sequence[Chart], lines: Sequence[str], places: Sequence[NumberPlace] = ()
+) -> ReadChart:
     """What `doubts` asks for."""
-    return ReadChart(tuple(charts), tuple(lines), tuple(marks_of(charts)))
+    return ReadChart(tuple(charts), tuple(lines), tuple(marks_of(charts)), tuple(places))
 
 
 def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
@@ -105,7 +112,7 @@ def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
         (check.claim not in _TRUSTED, "a claim of this kind is not mended surely"),
         (not check.edits, "no other words are known to be right"),
         (bool(check.doubt), check.doubt),
-        (len(chart.marks) < _FEW_MARKS, "hardly any marks were read"),
+        (len(chart.marks) < FEW_MARKS, "hardly any marks were read"),
         (len(chart.charts) > 1, "several panels"),
         (any(one.unread for one in chart.charts), "part of the chart was not read"),
         (
@@ -184,7 +191,8 @@ def is_unreal(sentence: str, check: ChartCheck, chart: ReadChart) -> bool:
 
 def _is_unit_known(check: ChartCheck, chart: ReadChart) -> bool:
     """Whether the sentence counts as the chart does, or the chart says what it counts."""
-    if check.scale == 1:
+    shares = all(0 <= mark.value <= 1 for mark in chart.marks)
+    if check.scale == 1 or (shares and abs(check.scale / 0.01 - 1) < 0.01):  # "16%" of 0.16
         return True
     named = next(
         (text for scale, text in _SCALES.items() if abs(check.scale / scale - 1) < 0.01), ""
@@ -274,7 +282,7 @@ def _has_gaps(chart: ReadChart) -> bool:
         ticks = {fold(tick) for tick in (one.y if one.horizontal else one.x).ticks}
         if len(named) < len(ticks) or any(mark.value is None for mark in marks):
             return True
-        if one.kind in ("line", "area") and _skips_years(marks):
+        if one.kind in CURVES and _skips_years(marks):
             return True
         if len(one.series) == 1 and _is_uneven(one.horizontal, [mark.box for mark in marks]):
             return True

@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 #: Changes whenever the same reading could give another answer.
-VERSION = "charts-14"
+VERSION = "charts-15"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, check_sentence
+from revise_captions.charts.claims.amounts import is_printed
 from revise_captions.charts.claims.grid import marks_of
 from revise_captions.charts.claims.mentions import fold, numbers_in, years_in
 from revise_captions.charts.claims.sentence import printed_numbers
@@ -171,7 +172,7 @@ def _printed(sentence: str, text: ChartText) -> tuple[float, float, float, float
     """Numbers and years that the image does not show, and numbers beside other words of it."""
     years = years_in(sentence)
     stated = [n for n in numbers_in(sentence, years) if not n.change]
-    absent = [n for n in stated if not n.hedged and n.value not in text.numbers]
+    absent = [n for n in stated if not n.hedged and not is_printed(n, text.numbers)]
     mentioned = words_and_years(sentence) & text.words
     shares = [
         share for n in stated if (share := support(n.value, mentioned, text.places)) is not None

@@ -23,10 +23,9 @@ from revise_captions.critic.charts.certainty import (
 from revise_captions.critic.charts.garbled import is_garbled
 from revise_captions.critic.charts.places import (
     NumberPlace,
-    numbers_of,
-    support,
     words_and_years,
 )
+from revise_captions.critic.charts.refuted import without_doubtful
 from revise_captions.critic.charts.removals import (
     NOT_SAID,
     removal_doubts,
@@ -66,8 +65,8 @@ def rationale_of(
         Its fixes have spans of the sentence, and boxes of the marks that they go by; the text is ""
         where nothing in particular is known to be wrong.
     """
-    chart = read_chart(charts, lines)
-    told = _told(sentence, chart, places)
+    chart = read_chart(charts, lines, places)
+    told = _told(sentence, chart)
     if p is None or (told.fixes and all(fix.certain for fix in told.fixes)):
         return told
     why, basis = why_remove(sentence, chart, p, rest)
@@ -83,12 +82,12 @@ def mean_of_others(chances: Sequence[float], index: int) -> float:
     return sum(others) / len(others) if others else 1.0
 
 
-def _told(sentence: str, chart: ReadChart, places: Sequence[NumberPlace]) -> Rationale:
+def _told(sentence: str, chart: ReadChart) -> Rationale:
     """What is wrong with a sentence, in the order of the module's description."""
     charts, lines = chart.charts, chart.lines
     if is_garbled(sentence):
         return _removed(sentence, NO_SENSE, GARBLED, removal_doubts(sentence, False, chart))
-    checks = check_sentence(sentence, charts, lines)
+    checks = without_doubtful(sentence, check_sentence(sentence, charts, lines), chart)
     instead = _other_extreme(sentence, checks, chart)
     if instead is not None:
         return instead
@@ -99,11 +98,7 @@ def _told(sentence: str, chart: ReadChart, places: Sequence[NumberPlace]) -> Rat
         said, span = f"“{topic[0]}”", Span(*topic[1])
         text = f"The chart is about {said}, not {span.of(sentence)}."
         return Rationale(text, (Fix(span, said, TOPIC, False, "title read by OCR"),))
-    false = [
-        check
-        for check in checks
-        if check.outcome is ClaimOutcome.FALSE and not _stands_there(sentence, check, places)
-    ]
+    false = [check for check in checks if check.outcome is ClaimOutcome.FALSE]
     doubtful = [c for c in checks if c.outcome is ClaimOutcome.UNDECIDED and c.rationale]
     found = _together(false) or doubtful
     if found:
@@ -162,16 +157,6 @@ def _evidence(check: ChartCheck, chart: ReadChart) -> tuple[Evidence, ...]:
 def _shown(lines: Sequence[str]) -> frozenset[str]:
     """The content words and years in the image."""
     return frozenset().union(*(words_and_years(line) for line in lines))
-
-
-def _stands_there(sentence: str, check: ChartCheck, places: Sequence[NumberPlace]) -> bool:
-    """Whether a refuted value is printed beside the name that the sentence gives it: a reading that
-    has another there is no better than the print."""
-    if check.claim is not ChartClaim.VALUE or not check.edits or check.named is None:
-        return False
-    stated = numbers_of(check.edits[0].span.of(sentence))
-    name = words_and_years(check.named.of(sentence))
-    return len(stated) == 1 and support(stated[0], name, places) == 1.0
 
 
 def _together(false: Sequence[ChartCheck]) -> list[ChartCheck]:

@@ -54,6 +54,7 @@ stand standing stands start started starting state stated stay stayed steadily s
 stretch subsequent sum surpass surpassed surpassing table tall taller tend tendency thousand title
 top total trend trends typical unchanged unit units upward downward value values variation
 variations varied varies vary varying vertical volume visual visually x year yearly years y share
+left leftmost right rightmost edge edges corner gridline gridlines
 shares respondents respondent survey surveyed conducted source people individuals population
 person adults points dataset billion trillion hundred decade decades century
 """
@@ -83,7 +84,7 @@ narrowing widened widening balance balanced even evenly equally precise precisel
 accurately determine determined cannot image alone allow allows reference marking sees experiencing
 experienced series form forms formed rapid rapidly fairly outnumber outnumbered outnumbers
 approx frame timeframe nearing along length shaded area uncertainty ups downs metric goes
-towards broken breaking play plays role organized
+towards broken breaking play plays role organized denote denoted denotes
 """
 
 

@@ -41,6 +41,7 @@ def off(sentence: str, charts: tuple[Chart, ...] = PANELS, before: str = "", lin
         "For the police, 74% of Republicans but only 33% of Democrats are very warm.",
         "About 70% of Democrats rate the military very warm.",
         "More than 60% of independents rate the military very warm.",
+        "Fewer than 33% of Republicans rate the military somewhat warm.",  # 33 are Democrats
         "It fell by 24 points for Republicans.",  # a difference
         "There are 512 Democrats.",  # nobody's value
         "No number is in it.",

@@ -52,6 +52,7 @@ DEVELOPMENT, REPORTING = "development", "reporting"
 ORIGIN = "captions as today's models write them, on charts that the rules were mended on"
 _MARK = re.compile(r"\[\[(?P<right>[^|\]]*)\|(?P<wrong>[^|\]]*)\|(?P<kind>\w+)\]\]")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d\b")
 #: Of the marks, every so many are wrong.
 EVERY = {"half wrong": 1, "a quarter wrong": 3}
 _NEAR = 0.025
@@ -116,8 +117,10 @@ class ModernFate:
 
 
 def _says(text: str, right: str) -> bool:
-    """Whether a text has the words of another, without hedges, and numbers as near as a chart is
-    read."""
+    """Whether a text has the words and years of another, without hedges, and numbers as near as a
+    chart is read."""
+    if _YEAR.findall(text) != _YEAR.findall(right):
+        return False
     one, other = (_NUMBER.sub("0", t.replace("about ", "")).strip() for t in (text, right))
     numbers = [[float(n.replace(",", "")) for n in _NUMBER.findall(t)] for t in (text, right)]
     return one == other and all(abs(a - b) <= _NEAR * abs(b) for a, b in zip(*numbers, strict=True))
@@ -184,17 +187,24 @@ def measured(groups: Sequence[Sequence[ModernFate]]) -> MeasuredSentences:
     images = {name: k for k, name in enumerate(dict.fromkeys(one.image for _, one in every))}
     known = verdicts()
     rows = [
-        (images[one.image], 2 * k + (one.source == "pew"), one.p, not one.gold.kinds, False)
+        (
+            images[one.image],
+            2 * k + (one.source == "pew"),
+            one.p,
+            not one.gold.kinds,
+            False,
+            one.changed,
+        )
         for k, one in every
     ]
     rows += [
-        (images[one.image], 2 * k + (one.source == "pew"), one.p_after, true, True)
+        (images[one.image], 2 * k + (one.source == "pew"), one.p_after, true, True, False)
         for k, one in every
         if one.changed and one.p_after is not None
         if (true := one.is_right(known)) is not None
     ]
-    image, whose, p, factual, rewritten = map(np.array, zip(*rows, strict=True))
-    return MeasuredSentences(image, p, factual, rewritten, np.ones(len(p)), whose)
+    image, whose, p, factual, rewritten, changed = map(np.array, zip(*rows, strict=True))
+    return MeasuredSentences(image, p, factual, rewritten, np.ones(len(p)), whose, changed)
 
 
 def _onto_card(groups: Sequence[Sequence[ModernFate]], critic: ChartCritic) -> None:

@@ -284,6 +284,7 @@ def card_of(
     sentences = MeasuredSentences(
         np.array(image), np.array(p), np.array(factual),
         np.arange(len(image)) >= len(rows), np.ones(len(image)), np.array(whose),
+        np.array([*(one.certain and one.accepted for one in every), *(False for _ in written)]),
     )  # fmt: skip
     return ChartCard(
         {key: critic.settings[key] for key in DECIDING}, FixReviser().settings,

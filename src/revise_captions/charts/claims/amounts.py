@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from revise_captions.charts.claims.check import Tolerance
 from revise_captions.charts.claims.grid import FoundMark
 from revise_captions.charts.claims.mentions import Number
@@ -25,6 +27,12 @@ def scaled(one: Number, value: float) -> float:
     return min(choices, key=lambda choice: abs(choice - value))
 
 
+def is_printed(one: Number, printed: Collection[float]) -> bool:
+    """Whether a number is among those of an image, in full, in thousands, millions or billions."""
+    full = one.value * one.scale
+    return one.value in printed or any(full / scale in printed for scale in (1.0, 1e3, 1e6, 1e9))
+
+
 def off_by(one: Number, value: float) -> float:
     """How far the number is from a value; a fall by 7 may stand in the chart as -7."""
     return min(abs(scaled(one, value) - value), abs(scaled(one, -value) + value))
@@ -38,10 +46,14 @@ def rounding(one: Number, value: float) -> float:
     return step * abs(scaled(one, value) / one.value) if one.value else 0.0
 
 
+def is_within(one: Number, value: float) -> bool:
+    """Whether a value is beyond a number that bounds it: 47 of "more than 40"."""
+    return one.bound * (value - scaled(one, value)) > 0
+
+
 def is_near(one: Number, found: FoundMark, tolerance: Tolerance) -> bool:
     """Whether a mark may have a number: one that was measured, a near one, and of "more than" a
     number, one not far above it."""
     width = tolerance.width(found.value, found.extent, found.mark.tolerance, one.hedged)
     off, width = off_by(one, found.value), max(width, rounding(one, found.value), 1e-9)
-    beyond = one.bound * (found.value - scaled(one, found.value)) > 0
-    return off <= width * (3 if beyond else 1 if found.mark.printed else 2)
+    return off <= width * (3 if is_within(one, found.value) else 1 if found.mark.printed else 2)

@@ -16,7 +16,13 @@ from revise_captions.charts.claims.check import (
 )
 from revise_captions.charts.claims.edits import number_edit
 from revise_captions.charts.claims.grid import FoundMark, narrowed, said, year_of
-from revise_captions.charts.claims.mentions import BEFORE, SCALES, NamedLabel, Number
+from revise_captions.charts.claims.mentions import (
+    BEFORE,
+    SCALES,
+    NamedLabel,
+    Number,
+    without_accents,
+)
 
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
          "eleven", "twelve")  # fmt: skip
@@ -107,16 +113,20 @@ def check_range(
 _COUNTS = re.compile(r"\bin (?P<unit>thousand|million|billion|trillion)s?\b|1,?000", re.IGNORECASE)
 
 
+#: A share of the least value: what is smaller is nothing that the chart has.
+_AS_SMALL = 0.5
+
+
 def check_unit(
     sentence: str, numbers: Sequence[Number], charts: Sequence[Chart]
 ) -> list[ChartCheck]:
     """Refutes "82 billion" in a chart that counts millions, and has 82 but nothing a thousand times
-    as great."""
+    as great, and "82 million" in one that counts billions, but nothing as small."""
     told = {
         (found["unit"] or "thousand").lower()
         for one in charts
         for text in (one.title, one.x.label, one.y.label)
-        if (found := _COUNTS.search(text))
+        if (found := _COUNTS.search(without_accents(text)))  # OCR puts some where there are none
     }
     said = [one for one in numbers if one.scale > 1 and one.unit.strip().lower() in SCALES]
     values = [m.value for chart in charts for s in chart.series for m in s.marks if m.value]
@@ -128,7 +138,8 @@ def check_unit(
         own = one.unit.strip().lower()
         off = one.scale / SCALES[unit]
         same = any(abs(one.value - value) <= 0.05 * abs(value) for value in values)
-        if own == unit or not same or (one.value * off <= 1.05 * max(values)):
+        low, high = _AS_SMALL * min(map(abs, values)), 1.05 * max(values)
+        if own == unit or not same or low <= one.value * off <= high:
             continue
         rationale = f"The chart counts in {unit}s: {one.value:g} {unit}, not {one.said}."
         start = sentence.index(own, one.digits_end) if own in sentence[one.digits_end :] else -1

@@ -23,6 +23,9 @@ _DENIED = re.compile(
 _NAMED = re.compile(r" (?:rates?|forecasts?|projections?)\b", re.IGNORECASE)
 #: What stands between a direction and the year that it ends, or begins, with.
 _UNTIL = re.compile(r"\b(?:until|till|up to|through|to|by)(?: the year)? $", re.IGNORECASE)
+_BY = re.compile(r"by\b", re.IGNORECASE)
+#: "Jumped to 300": by the year that is said, from some year before.
+_TO = re.compile(r"(?: \w+ly| back| again)? to (?:\w+ ){0,3}[$€£]?\d")
 _SINCE = re.compile(
     r"\b(?:since|after|from|starting (?:in|from)|beginning in|onwards? from)(?: the year)? $",
     re.IGNORECASE,
@@ -63,6 +66,7 @@ class Direction:
         much: The word that calls it great.
         manner: Where that word stands.
         also: Where other words say the same of the same thing: "a decline, falling from …".
+        open: Whether no year is said from which on, so that it may be any before the last.
     """
 
     start: int
@@ -75,6 +79,7 @@ class Direction:
     much: str = ""
     manner: Span | None = None
     also: tuple[Span, ...] = ()
+    open: bool = False
 
     def part(self, run: Sequence[FoundMark]) -> list[FoundMark]:
         """The dated marks of a series that it is about, from the first to the last."""
@@ -141,10 +146,13 @@ def _placed(
     if len(years) == 1:
         label, year = years[0]
         ahead = _before(sentence, label.start)
-        if _UNTIL.search(ahead) and (begins or last is not None):
+        until = _UNTIL.search(ahead)
+        if until and (begins or last is not None) and not (last is None and _BY.match(until[0])):
             return Direction(start, end, up, last, year)
         if _SINCE.search(ahead):
             return Direction(start, end, up, year)
+        if (until and begins) or (not until and _TO.match(sentence, end)):
+            return Direction(start, end, up, last, year, open=True)
         return Direction(start, end, up, known=False)
     if before is None:
         return Direction(start, end, up, known=begins)

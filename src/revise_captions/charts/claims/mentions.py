@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -86,6 +87,8 @@ _BOUND = re.compile(
     rf"(?<!just )(?<!slightly )\b(?:(?P<above>{OVER})|(?P<below>{UNDER}))\s+\D{{0,4}}$",
     re.IGNORECASE,
 )
+#: "Never exceeded" bounds it the other way.
+_DENIED = re.compile(r"\b(?:never|not|no)(?: \w+)? $", re.IGNORECASE)
 _COUNT = re.compile(
     r"^\s+(?:\w+\s)?(?:countries|categories|groups|years|entries|states|cities|companies|sectors"
     r"|regions|questions|people\b|bars|lines|slices|segments|economies|nations|publics|markets"
@@ -157,6 +160,12 @@ class Number:
 
 #: Percentage points around "nearly half", "about three-in-ten" and the like.
 _BLUR = 3.0
+
+
+def without_accents(text: str) -> str:
+    """A text without accents: OCR puts some where there are none."""
+    letters = unicodedata.normalize("NFKD", text)
+    return "".join(c for c in letters if not unicodedata.combining(c))
 
 
 def fold(text: str) -> str:
@@ -381,4 +390,7 @@ def _with_words(number: str, before: str, rest: str) -> str:
 
 def _bound(before: str) -> int:
     found = _BOUND.search(before)
-    return bool(found and found["above"]) - bool(found and found["below"])
+    if found is None:
+        return 0
+    sign = 1 if found["above"] else -1
+    return -sign if _DENIED.search(before[: found.start()]) else sign

@@ -78,9 +78,16 @@ def check_sentence(
         *check_subject(sentence, charts, texts),
         *check_unit(sentence, numbers, charts),
     )
-    if speaks_of_others(sentence, charts):
+    if speaks_of_others(sentence, charts) or _OF_AXIS.match(sentence):
         return tuple(undecided(c) if c.outcome is ClaimOutcome.FALSE else c for c in checks)
     return checks
+
+
+#: An axis goes "up to 200" where no mark does.
+_OF_AXIS = re.compile(
+    r"\W*(?:the |its |both )?(?:(?:[xy]|vertical|horizontal|left|right)[ -])?ax[ie]s\b",
+    re.IGNORECASE,
+)
 
 
 def _in_points(number: Number, charts: Sequence[Chart]) -> Number:

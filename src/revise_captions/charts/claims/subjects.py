@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from revise_captions.charts.chart import Chart
 from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, edit
-from revise_captions.charts.claims.mentions import fold
+from revise_captions.charts.claims.mentions import fold, without_accents
 
 _NAME = r"[A-Z][\w’'-]+(?:\.(?:[A-Z]\.)*)?(?: (?:of |and |the )?[A-Z][\w’'-]+)*|U\.[SK]\.?"
 _PLACE = re.compile(rf"\bin (?P<name>(?:the )?(?:{_NAME})(?<!['’]))(?![\w’'-])")
@@ -124,9 +123,8 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Folded, without accents: OCR puts some where there are none."""
-    letters = unicodedata.normalize("NFKD", text.removeprefix("the "))
-    return fold("".join(c for c in letters if not unicodedata.combining(c)))
+    """Folded, without accents."""
+    return fold(without_accents(text.removeprefix("the ")))
 
 
 def _texts(charts: Sequence[Chart]) -> list[str]:

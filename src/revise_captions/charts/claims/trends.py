@@ -188,13 +188,21 @@ def _between(run: Sequence[FoundMark], labels: Sequence[NamedLabel]) -> list[Fou
     return [found for _, found in known]
 
 
+def _mildest_start(run: Sequence[FoundMark], up: bool) -> FoundMark:
+    """The mark from which a direction is borne out most."""
+    return (min if up else max)(run, key=lambda found: found.value)
+
+
 def _direction(
     sentence: str, run: Sequence[FoundMark], way: Direction, tolerance: Tolerance
 ) -> ChartCheck:
-    first, last, up = run[0], run[-1], way.up
+    last, up = run[-1], way.up
+    first = _mildest_start(run[:-1], up) if way.open else run[0]
     width = 0.5 * tolerance.width(first.value, first.extent, first.mark.tolerance, False)
     gone = (last.value - first.value) * (1 if up else -1)
     cells = (first.cell, last.cell)
+    if way.open and gone > width:
+        return ChartCheck(ChartClaim.TREND, ClaimOutcome.TRUE, 0.0, cells=cells)
     if gone > width or (gone > 0 and not _WITHOUT_TURN.search(sentence)):
         back = _greatest_setback(run, up)
         if _WITHOUT_TURN.search(sentence) and back > 4 * width and back > 0.3 * gone:
@@ -208,7 +216,9 @@ def _direction(
     if gone > -width:
         return ChartCheck(ChartClaim.TREND, ClaimOutcome.UNDECIDED, 1.0, cells=cells)
     off, opposed = -gone / width, _opposed(sentence, way)
-    return ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, off, _ends(run), cells, opposed)
+    return ChartCheck(
+        ChartClaim.TREND, ClaimOutcome.FALSE, off, _ends([first, last]), cells, opposed
+    )
 
 
 #: Changes that are neither little nor great: as shares of where they start, and of the axis.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from revise_captions.charts.claims.amounts import off_by, rounding, scaled
+from revise_captions.charts.claims.amounts import is_within, off_by, rounding, scaled
 from revise_captions.charts.claims.check import (
     ChartCheck,
     ChartClaim,
@@ -265,7 +265,7 @@ def _against(
     far = off / max(width, rounding(one, best.value), 1e-9)
     if far <= 1:
         return ChartCheck(claim, ClaimOutcome.TRUE, far, cells=(best.cell,))
-    if one.bound * (best.value - scaled(one, best.value)) > 0:
+    if is_within(one, best.value):
         return ChartCheck(claim, ClaimOutcome.UNDECIDED, far, cells=(best.cell,))
     right = in_unit(best, one)
     rationale = f"{best.name} is at {right}{one.unit}, not {one.said}."
