@@ -95,6 +95,21 @@ def test_what_is_unlikely_goes_by_what_the_whole_caption_says(critic):
     assert fix(good) == []
 
 
+def test_a_language_model_flags_but_does_not_remove(critic):
+    said = f"{TRUE} In some of the years Norway had 92 cases."
+    asked = request(said)
+    told = ExplainRequest(asked.image, said, asked.spans, len(asked.spans) - 1)
+    denies = SimpleNamespace(
+        name="denies", log_odds=lambda captions: [[-5.0] * len(one.sentences) for one in captions]
+    )
+    with_it = ChartCritic(language=denies)
+    assert critic.judge([asked])[0][-1].p_factual > 0.35
+    assert with_it.judge([asked])[0][-1].p_factual < 0.15
+    assert with_it.explain([told]) == critic.explain([told])
+    claims = critic.settings["critic"].removeprefix("charts@")
+    assert with_it.settings["critic"].endswith(f"+{claims}")
+
+
 def test_the_rationale_says_what_the_chart_shows(critic):
     asked = request(CAPTION)
     claims = [ExplainRequest(asked.image, CAPTION, asked.spans, k) for k in (0, 2)]

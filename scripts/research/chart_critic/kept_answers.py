@@ -1,4 +1,5 @@
-"""The chart critic's language model, its answers kept in a file for commands that ask again."""
+"""The chart critic's language model, its answers kept in a file for commands that ask again; and
+the blocks of pages that have figures with it and without."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from revise_captions.charts import as_json
+from revise_captions.critic.charts.critic import ChartCritic
 from revise_captions.critic.charts.language import ADAPTER, AskedCaption, ChartLanguage
 
 
@@ -41,3 +43,8 @@ class KeptAnswers(ChartLanguage):
     def _key(self, one: AskedCaption) -> str:
         asked = [self._own, [as_json(c) for c in one.charts], [*one.lines], [*one.sentences]]
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+
+def block_of(name: str, critic: ChartCritic) -> str:
+    """The block of a page that has the figures of this critic, with SmolLM2 or without."""
+    return name if critic.language is None else f"{name}-smollm2"

@@ -40,7 +40,7 @@ from revise_captions.stats.error_correction import CorrectedShare, ErrorRates
 from revise_captions.stats.verdict_levels import fitted_levels
 from revise_captions.text.markdown import sentence_spans
 from scripts.research.chart_critic.corrected import corrected, left_out
-from scripts.research.chart_critic.kept_answers import KeptAnswers
+from scripts.research.chart_critic.kept_answers import KeptAnswers, block_of
 from scripts.research.chart_critic.measure import readings_of, shown
 from scripts.research.frame.blocks import write_to_pages
 from scripts.research.frame.figures import counted_share, rows_as_table
@@ -353,7 +353,7 @@ def main(
         block += f"\n\n{coverage(groups, critic)}"
     echo(block)
     if write:
-        write_to_pages(ROOT, {"modern": block})
+        write_to_pages(ROOT, {block_of("modern", critic): block})
 
 
 def _tell(one: ModernFate) -> None:

@@ -46,7 +46,7 @@ from revise_captions.io.writing import write_text
 from revise_captions.records import Fix
 from revise_captions.reviser.fixes import FixReviser
 from scripts.research.chart_critic.halves import is_development
-from scripts.research.chart_critic.kept_answers import KeptAnswers
+from scripts.research.chart_critic.kept_answers import KeptAnswers, block_of
 from scripts.research.chart_critic.measure import NEUTRAL, readings_of
 from scripts.research.frame.blocks import write_to_pages
 from scripts.research.frame.figures import counted_share, rows_as_table
@@ -156,13 +156,16 @@ def proposals(
         texts = [one.span.of(example.caption) for one in example.sentences]
         whose = example.id, name, example.captioner
         chances = _judged(reading, texts, critic)
+        removal = critic.removal_chances(reading, texts)
         for k, (one, text, p) in enumerate(zip(example.sentences, texts, chances, strict=True)):
             erroneous = any(error != NEUTRAL for error in one.error_types)
             if p >= critic.threshold:
                 yield ProposedRewrite(*whose, k, text, erroneous, False, p=p)
                 continue
-            rest = mean_of_others(chances, k)
-            found = rationale_of(text, reading.charts, reading.lines, reading.places, p, rest)
+            rest = mean_of_others(removal, k)
+            found = rationale_of(
+                text, reading.charts, reading.lines, reading.places, removal[k], rest
+            )
             fixes = found.fixes
             after = with_fixes(text, fixes)
             accepted, now = bool(fixes) and not after, None
@@ -318,8 +321,8 @@ def main(
     echo(block)
     if write:
         write_text(MEASURED, with_card(read_cards(), card_of(every, known, critic)))
-        if critic.language is None:  # behind the card, of which the block's stamp is, too
-            write_to_pages(ROOT, {"fixes": block})
+        # behind the card, of which the block's stamp is, too
+        write_to_pages(ROOT, {block_of("fixes", critic): block})
 
 
 if __name__ == "__main__":
