@@ -41,6 +41,7 @@ NOT_RUN = {
     r"^captions read-chart ": "charts of one's own; tests of its own",
     r"captions stress-metric tune |tune-train|tuned-a": "scenes that a script draws in minutes",
     r"captions calibrate my-critic data": "more validation sentences than are drawn here",
+    r"^captions run recipe\.toml|revised\.tar|llava\.json": "a loader's files; tests of its own",
 }
 #: Sizes that take minutes, and what the tests take instead.
 SMALLER = {"--scenes 4000": "--scenes 8", "--scenes 1000": "--scenes 8", "--epochs 5": "--epochs 1"}
