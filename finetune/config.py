@@ -192,8 +192,8 @@ class ComputeSettings:
     )
     workers: int = option(
         0,
-        "Processes that encode batches while the model computes: for small critics on a GPU, which "
-        "waits for them otherwise (0: none).",
+        "Processes that encode batches while the model computes, for small critics on a GPU "
+        "(0: none).",
     )
     compile: bool = option(True, "Compile the layers (needs a C++ compiler).")
     sharded: bool = option(

@@ -56,7 +56,7 @@ def finetune(
     if base == "new" and run.dense is not None and settings.tower.align and run.progress.step == 0:
         align(run, run.dense)
     if run.parallel.first:
-        # once, before the end is timed: it takes a minute with 60,000 captions
+        # before the end is timed, as it reads all captions, once
         run.vocabulary = vocabulary(run)
     train_all(run, snapshot, export)
     save(run, snapshot)

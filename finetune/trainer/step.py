@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 def step(run: TrainingRun, batch: EncodedBatch) -> dict[str, float]:
     """One optimizer step on one batch; returns the losses by task, and counts for the log."""
-    progress, asked, members = run.progress, list(batch.passes), batch.drawn.members
+    progress, asked, members = run.progress, batch.passes, batch.drawn.members
     own = (counts(one.inputs) for one in asked)
     totals = run.parallel.total(sum(own, np.zeros(ERROR_ONSET + 1)))
     if not totals[: len(TokenTask)].any():

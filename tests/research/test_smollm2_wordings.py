@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from scripts.research.edits import sets, strangers
+from scripts.research.smollm2_reviser import people
 from scripts.research.smollm2_reviser.otherwise import OTHERWISE, otherwise
 from scripts.research.smollm2_reviser.people import SPOKEN
 from scripts.research.smollm2_reviser.slips import SLIPS, slip
@@ -30,6 +31,8 @@ def test_no_wording_of_training_is_one_of_the_reporting_half():
     ours = [SPOKEN[name] for name in ("named", "truth", "only", "denied")]
     ours += list(OTHERWISE["cores"].values())
     frames = {_frame(wording) for pool in ours for wording in pool}
+    voices = Path(people.__file__).with_name("voices.toml").read_text(encoding="utf-8")
+    frames |= {_frame(wording) for wording in re.findall(r'"([^"\n]+)"', voices)}
     assert len(unheard) > 40
     assert {frame for frame in frames & unheard if len(frame.replace("{", "").split()) > 1} == set()
 
