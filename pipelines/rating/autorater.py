@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.critic.panel import EXPERTS
+from revise_captions.critic.profile import IDENTITY
 from revise_captions.errors import UserError, mended_by_user
 from revise_captions.io.checked_json import read_checked
 from revise_captions.io.fields import Fields, look_up
@@ -38,10 +39,7 @@ from revise_captions.stats.leaderboard import (
 
 #: What of a signature decides a rating; the reviser does not.
 RATER = (
-    "critic",
-    "adapter",
-    "prompt",
-    "attention-mode",
+    *IDENTITY,
     "dtype",
     "threshold",
     "calibration",

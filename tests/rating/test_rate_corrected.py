@@ -147,6 +147,15 @@ def test_two_versions_of_an_expert_are_not_mixed():
         joined(mixed, other)
 
 
+def test_whole_sentences_and_clauses_are_different_raters():
+    asked = [
+        replace(one, signature=f"{one.signature}|charts.clauses:v")
+        for one in captions(2, "charts", 6)
+    ]
+    with pytest.raises(UserError, match=r"charts\.clauses: None and v"):
+        rate([*captions(2, "charts", 7), *asked])
+
+
 def test_the_page_names_each_experts_threshold(rated, tmp_path):
     write_board(tmp_path, rated, 50)
     page = (tmp_path / "leaderboard.html").read_text(encoding="utf-8")
