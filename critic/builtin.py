@@ -26,13 +26,13 @@ NO_CARD = CriticCard(AttentionMode.CAUSAL)
 
 
 def load_bundled(argument: str, options: CriticOptions) -> Critic:
-    """The picture book's critic, then the charts critic; the image decides which one judges.
+    """The picture book's critic, by clauses, then the charts critic; the image decides which judges.
 
     The domain gate comes first, so the charts critic costs nothing in runs without charts. An
     adapter, a profile, a target precision or another attention mode concern the picture book's
     weights: with any of them, that critic is loaded alone.
     """
-    own = load_picturebook(argument, options)
+    own = ClauseCritic(load_picturebook(argument, options))
     if options.of_one:
         return own
     from revise_captions.critic.charts.load import load_or_missing

@@ -390,6 +390,7 @@ def test_bundled_is_a_panel_of_scenes_and_charts(monkeypatch):
     assert settings["charts"]["threshold"] == f"{charts.threshold:.4f}"
     assert [one[GOES_WITH] for one in settings.values()] == ["bundled", "fixes"]
     assert settings["picturebook"]["threshold"] == f"{panel.threshold:.4f}"
+    assert settings["picturebook"]["clauses"] == load.load_critic("clauses").settings["clauses"]
     monkeypatch.setattr(load_charts, "missing_libraries", lambda *_: ["rapidocr"])
     without = load.load_critic("bundled", CriticOptions(Placement(device="cpu")))
     assert isinstance(without.experts["charts"], MissingChartCritic)

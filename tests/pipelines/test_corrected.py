@@ -16,6 +16,7 @@ from revise_captions.critic.known_errors import known_errors, rates_of_curve
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.locate import BUNDLED, stored_card
 from revise_captions.critic.options import CriticOptions
+from revise_captions.critic.panel import first_of
 from revise_captions.critic.profile import CriticProfile, MeasuredSentences, read_profile
 from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
@@ -230,7 +231,7 @@ def profile(tmp_path_factory):
     p = np.round(np.where(rng.random(600) < 1 / 3, 0.9, np.where(factual, 0.95, 0.1)), 4)
     rewritten = np.arange(600) >= 500
     sentences = MeasuredSentences(np.arange(600) // 3, p, factual, rewritten, np.ones(600))
-    critic = load_critic("picturebook", CriticOptions(Placement(device="cpu")))
+    critic = first_of(load_critic("bundled", CriticOptions(Placement(device="cpu"))))
     stored = calibrate(p[:500], factual[:500], threshold=0.5).as_dict()
     made = CriticProfile(
         dict(critic.settings), ProbabilityMap("temperature", 0.5), stored, sentences,
