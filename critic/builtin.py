@@ -26,7 +26,7 @@ NO_CARD = CriticCard(AttentionMode.CAUSAL)
 
 
 def load_bundled(argument: str, options: CriticOptions) -> Critic:
-    """The picture book's critic, by clauses, then the charts critic; the image decides which judges.
+    """The picture book's critic, by clauses, then the charts critic; the image decides who judges.
 
     The domain gate comes first, so the charts critic costs nothing in runs without charts. An
     adapter, a profile, a target precision or another attention mode concern the picture book's

@@ -1,8 +1,8 @@
 """AdamW or Muon on float32 masters of a bfloat16 model, all parameters in one flat buffer.
 
 The model computes in its own dtype, and gradients accumulate in one flat buffer, so the update,
-clipping and weight averaging are a few operations on flat float32 vectors. PyTorch's Muon (Jordan
-et al. 2024) updates the chosen matrices, AdamW the rest.
+clipping and weight averaging are a few operations on flat float32 vectors. Muon (Jordan et al.
+2024) updates the chosen matrices, AdamW the rest; for a model in float32 it computes in float32.
 
 Processes may shard the optimizer (ZeRO, stage 1: Rajbhandari et al. 2020, section 5.1): each keeps
 masters, average and moments of its slice of the buffer and updates it, then the weights are
@@ -21,6 +21,7 @@ from torch import nn
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.optim.distributed import Parallel
+from revise_captions.finetune.optim.muon import Float32Muon
 from revise_captions.finetune.optim.sharding import local
 
 ADAMW_VECTORS, ADAMW_MATRICES, MUON = range(3)
@@ -178,7 +179,11 @@ class FlatOptimizer:
         if adamw:
             made["adamw"] = torch.optim.AdamW(adamw, lr=1e-3, betas=self._betas, fused=True)
         if muon:
-            made["muon"] = torch.optim.Muon(muon, lr=1e-3, adjust_lr_fn="match_rms_adamw")
+            made["muon"] = (
+                Float32Muon(muon)
+                if self.parameters[0].dtype == torch.float32
+                else torch.optim.Muon(muon, lr=1e-3, adjust_lr_fn="match_rms_adamw")
+            )
         return made
 
     def step(self, rate: float, clip: float, slow_rate: float = 1.0) -> float:

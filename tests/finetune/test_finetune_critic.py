@@ -26,6 +26,7 @@ from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.finetune.data.image_cache import pixel_cache, preallocated
 from revise_captions.finetune.data.records import open_split
+from revise_captions.finetune.optim.muon import orthogonal
 from revise_captions.finetune.optim.optimizer import FlatOptimizer
 
 
@@ -177,8 +178,10 @@ def test_flat_adamw_is_torch_adamw():
     assert not torch.equal(flat.average, flat.master)
 
 
-def test_muon_is_torch_muon_with_adamw_for_the_rest():
-    """Against torch's own two optimizers; the slow part at half the rate."""
+def test_muon_is_torch_muon_with_adamw_for_the_rest(monkeypatch):
+    """Against torch's own two optimizers, Muon without its bfloat16; the slow part at half the
+    rate."""
+    monkeypatch.setattr(torch.Tensor, "bfloat16", torch.Tensor.float)
 
     def network():
         torch.manual_seed(0)
@@ -225,6 +228,22 @@ def test_muon_is_torch_muon_with_adamw_for_the_rest():
         for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
             torch.testing.assert_close(a, b, atol=1e-6, rtol=1e-5)
         saved = copy.deepcopy(flat.state())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_model_in_bfloat16_has_torchs_own_muon(dtype):
+    model = torch.nn.Linear(5, 7, bias=False, dtype=dtype)
+    flat = FlatOptimizer(
+        model, weight_decay=0.1, betas=(0.9, 0.95), ema=0.0, muon=lambda name: True
+    )
+    assert isinstance(flat.optimizers["muon"], torch.optim.Muon) is (dtype is torch.bfloat16)
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (5, 7), (6, 6)])
+def test_singular_values_of_an_update_are_near_one(shape):
+    torch.manual_seed(0)
+    values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
+    assert 0.6 < values.min() <= values.max() < 1.3
 
 
 @pytest.mark.parametrize("kv_heads", [1, 2, 4])
