@@ -48,7 +48,7 @@ from revise_captions.critic.paligemma import image_prefetch
 from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.panel import first_of
-from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest, unwrapped
 from revise_captions.pipelines.job import models, run
 from revise_captions.pipelines.options import JobOptions
 from revise_captions.records import Rationale, Verdict
@@ -150,7 +150,7 @@ def watched(load: Callable[..., Any], name: str, watch: Stopwatch) -> Any:
 
     def loaded(*options: Any) -> Any:
         made = load(*options)
-        network: Any = first_of(made)
+        network: Any = unwrapped(first_of(made))
         if isinstance(network, PanelReviser):
             network = next(iter(network.revisers.values()))
         for of_picture_book in ("own", "other", "small"):  # `bundled` routes by image and words

@@ -33,7 +33,6 @@ from revise_captions.io.source import WINDOW
 from revise_captions.picturebook.generate import main as generate
 from revise_captions.pipelines.job.probe import look_ahead
 from revise_captions.records import Span, Unscored, Verdict
-from revise_captions.text.clauses import VERSION
 
 LEANING = 2.5
 
@@ -258,22 +257,24 @@ def test_a_profile_of_another_critic_or_prompt_is_refused(profile, tmp_path):
         load_critic("bundled", CriticOptions(Placement(device="cpu"), profile=changed))
     moved = shutil.copytree(BUNDLED, tmp_path / "copy")  # the digest decides, not the name
     assert load_critic(
-        str(moved), CriticOptions(Placement(device="cpu"), profile=profile)
+        f"clauses={moved}", CriticOptions(Placement(device="cpu"), profile=profile)
     ).settings["calibration"]
 
 
 def test_a_profile_is_of_a_critic_of_sentences_or_of_one_of_clauses(profile, tmp_path):
     """A critic asked about clauses, too, gives other answers."""
-    with pytest.raises(UserError, match="with clauses none, but this one has clauses/"):
-        load_critic("clauses", CriticOptions(Placement(device="cpu"), profile=profile))
-    stored = json.loads(profile.read_text())
-    stored["critic"]["clauses"] = VERSION
-    of_clauses = tmp_path / "clauses.json"
-    of_clauses.write_text(json.dumps(stored))
-    options = CriticOptions(Placement(device="cpu"), profile=of_clauses)
-    assert load_critic("clauses", options).settings["calibration"].startswith("clauses.")
+    options = CriticOptions(Placement(device="cpu"), profile=profile)
+    assert load_critic("clauses", options).settings["calibration"].startswith("bundled.")
     with pytest.raises(UserError, match=r"with clauses clauses/\d+, but this one has none"):
+        load_critic("picturebook", options)
+    stored = json.loads(profile.read_text())
+    del stored["critic"]["clauses"]
+    of_sentences = tmp_path / "sentences.json"
+    of_sentences.write_text(json.dumps(stored))
+    options = CriticOptions(Placement(device="cpu"), profile=of_sentences)
+    with pytest.raises(UserError, match="with clauses none, but this one has clauses/"):
         load_critic("bundled", options)
+    assert load_critic("picturebook", options).settings["calibration"].startswith("sentences.")
 
 
 def test_a_run_with_a_profile_is_warned_of_images_outside_the_domain(profile, tmp_path):

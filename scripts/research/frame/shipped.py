@@ -14,20 +14,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 _STAMP = re.compile(r"\n?<!-- measured with (?P<parts>.+?) -->")
+#: What decides the verdicts of `bundled`.
+_JUDGE = ("critic", "clauses")
 #: The parts that decide a block, by its page and name; those without a part, with the reason.
 BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("docs/demo.md", "demo"): ("critic", "reviser", "examples"),
-    ("docs/demo.md", "example"): ("critic", "reviser", "examples"),
-    ("docs/measurements/bundled.md", "figures"): ("critic", "reviser"),
-    ("docs/measurements/recipes.md", "layouts"): ("critic", "reviser"),
-    ("docs/measurements/verifying.md", "verify"): ("critic", "reviser", "examples", "parser"),
+    ("docs/demo.md", "demo"): (*_JUDGE, "reviser", "examples"),
+    ("docs/demo.md", "example"): (*_JUDGE, "reviser", "examples"),
+    ("docs/measurements/bundled.md", "figures"): (*_JUDGE, "reviser"),
+    ("docs/measurements/recipes.md", "layouts"): (*_JUDGE, "reviser"),
+    ("docs/measurements/verifying.md", "verify"): (*_JUDGE, "reviser", "examples", "parser"),
     ("docs/measurements/training.md", "learning-curve"): ("critic",),
-    ("docs/measurements/leaderboards.md", "rate"): ("critic",),
-    ("docs/measurements/metrics.md", "metric"): ("critic",),
+    ("docs/measurements/leaderboards.md", "rate"): _JUDGE,
+    ("docs/measurements/metrics.md", "metric"): _JUDGE,
     ("docs/measurements/stress.md", "stress-agreement"): ("parser", "graphs", "judge"),
-    ("docs/measurements/stress.md", "stress-results"): ("critic", "parser", "graphs", "judge"),
+    ("docs/measurements/stress.md", "stress-results"): (*_JUDGE, "parser", "graphs", "judge"),
     ("docs/measurements/stress.md", "stress-tuning"): ("critic",),
-    ("docs/measurements/metrics.md", "metric-table"): ("critic", "parser", "graphs", "judge"),
+    ("docs/measurements/metrics.md", "metric-table"): (*_JUDGE, "parser", "graphs", "judge"),
     ("docs/measurements/charts.md", "gate"): ("critic",),
     ("docs/measurements/charts.md", "chart-reader"): ("chart reader",),
     ("docs/measurements/charts.md", "damaged"): ("chart reader",),
@@ -40,8 +42,8 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/measurements/text.md", "quoted-text"): ("text critic",),
     ("docs/measurements/dcscore.md", "dcscore"): ("parser", "graphs", "judge"),
     ("docs/measurements/posh.md", "posh"): ("parser", "graphs", "judge"),
-    ("critic/bundled/README.md", "figures"): ("critic", "reviser"),
-    ("reviser/bundled/README.md", "figures"): ("critic", "reviser"),
+    ("critic/bundled/README.md", "figures"): (*_JUDGE, "reviser"),
+    ("reviser/bundled/README.md", "figures"): (*_JUDGE, "reviser"),
     ("reviser/smollm2/README.md", "edits"): ("smollm2",),
 }
 _PRINTED_OFTEN = "chart critic charts-11 (14f0b19a9c7a); CHOCOLATE's reporting half is left alone"
@@ -90,6 +92,7 @@ def _reviser_versions() -> str:
 
 PARTS: Mapping[str, Callable[[], str]] = {
     "critic": lambda: _files("critic/bundled/*.safetensors", "critic/bundled/tokenizer.json"),
+    "clauses": lambda: _version("src/revise_captions/text/clauses.py"),
     "reviser": lambda: _files("reviser/bundled/model.safetensors") + _reviser_versions(),
     "smollm2": lambda: (
         _files("reviser/smollm2/adapter_model.safetensors")
