@@ -2,7 +2,8 @@
 
 A clause that is wrong without doubt is rewritten by the reviser as a sentence of its own, and goes
 into its place; where that fails, or guards refuse it, the clause goes. One in doubt goes at once,
-as what is left is as true as it was. The sentence stays, unless every clause of it goes.
+as what is left is as true as it was. The sentence stays, unless every clause of it goes. None goes
+that something right after it may refer to: of "A dog sleeps, and it is brown", only "it is brown".
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import replace
 from revise_captions.records import CLAUSE, Fix, Span
 from revise_captions.reviser.guards import check, wrong_clauses
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
-from revise_captions.text.clauses import with_clauses
+from revise_captions.text.clauses import clauses, refers_back, with_clauses
 
 
 def rewrite(reviser: Reviser, requests: Sequence[RewriteRequest], guard: str) -> list[str | None]:
@@ -65,5 +66,22 @@ def _passed(alone: RewriteRequest, text: str | None, guard: str) -> str:
 def _mended(request: RewriteRequest, put: Mapping[Span, str]) -> str | None:
     """The sentence with each wrong clause rewritten, or gone; without all of them where that
     failed before."""
-    tries = (with_clauses(request.sentence, each) for each in (put, dict.fromkeys(put, "")))
+    tries = (
+        with_clauses(request.sentence, _loose(request, each))
+        for each in (put, dict.fromkeys(put, ""))
+    )
     return next((text for text in tries if text not in (request.sentence, *request.failed)), None)
+
+
+def _loose(request: RewriteRequest, put: Mapping[Span, str]) -> dict[Span, str]:
+    """What goes into which place, without clauses that would go and are referred to."""
+    found = dict(put)
+    follows = request.after
+    for part in reversed(clauses(request.sentence)):
+        goes = not found.get(part.span, part.text)
+        if goes and refers_back(follows) and not refers_back(part.text):
+            del found[part.span]
+            goes = False
+        if not goes:
+            follows = part.text
+    return found

@@ -29,7 +29,7 @@ from revise_captions.reviser.bundled_model.tokenizer import (
 from revise_captions.reviser.decoding import Decoded, generate
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.protocol import RewriteRequest
-from revise_captions.text.sentences import split
+from revise_captions.text.clauses import refers_back
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, Qwen3ForCausalLM
@@ -46,9 +46,6 @@ READ = 0.9
 #: An English rewrite with a less likely token is a guess, and is discarded.
 CERTAIN = 0.85
 _WORD = re.compile(r"[^\W\d_]+")
-_BACK = re.compile(
-    r"\b(?:he|she|it|they|him|her|hers|them|his|its|their|both|other)\b", re.IGNORECASE
-)
 #: The bundled shape: 0.75 million parameters with a vocabulary of 1,536.
 SHAPE = {
     "hidden_size": 128,
@@ -254,15 +251,6 @@ def _affirmed(request: RewriteRequest) -> str | None:
     if refers_back(request.after):
         return ""
     return None if text in request.failed else text
-
-
-def refers_back(after: str) -> bool:
-    """Whether the following sentence may refer to something that the one before it names.
-
-    Its "it" would be taken for a thing newly said to be there, but not for an absent one.
-    """
-    found = split(after)
-    return bool(found) and _BACK.search(found[0].of(after)) is not None
 
 
 def _words(text: str) -> list[str]:

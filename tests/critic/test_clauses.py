@@ -218,6 +218,27 @@ def test_a_clause_in_doubt_goes_without_a_rewrite():
     assert check(doubted, "The dog is brown.", mode="strict").why is None
 
 
+CAT_AND_BIRD = "The cat is asleep, but the bird is flying."
+
+
+@pytest.mark.parametrize(
+    ("said", "gone", "after", "left"),
+    [
+        (CAT_AND_BIRD, 1, " It is big.", None),
+        (CAT_AND_BIRD, 1, " The other one is on the right.", None),
+        (CAT_AND_BIRD, 1, " The sun is red. It is big.", "The cat is asleep."),
+        (CAT_AND_BIRD, 1, "", "The cat is asleep."),
+        ("The dog is brown, and it is big.", 0, "", None),
+        ("The dog is brown, and it is big.", 1, " It is wet.", "The dog is brown."),
+        ("The dog is brown, and the cat is red.", 0, " It is wet.", "The cat is red."),
+    ],
+)
+def test_no_clause_goes_that_is_referred_to(said, gone, after, left):
+    fixes = (Fix(clauses(said)[gone].span, "", DOUBTED_CLAUSE, certain=False),)
+    request = RewriteRequest("", said, "", after=after, fixes=fixes)
+    assert rewrite(DropReviser(), [request], "strict") == [left]
+
+
 FIVE = "The dog is brown, the cat is red, a bird flies, the sun is green, and the car is big."
 #: P(factual) of what is wrong in `FIVE`; everything else is true.
 DOUBTS = {"The cat is red.": 0.01, "The sun is green.": 0.2, "The cat is green.": 0.005}

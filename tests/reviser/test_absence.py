@@ -3,8 +3,8 @@
 import pytest
 
 from revise_captions.critic.reading.absence import affirmed
-from revise_captions.reviser.bundled_model.reviser import refers_back
 from revise_captions.reviser.load import load_reviser
+from revise_captions.text.clauses import refers_back
 from tests.support.requests_read import asked
 
 LAMPS = "There is a dog in the picture, but there are no lamps."

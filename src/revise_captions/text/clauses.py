@@ -16,9 +16,10 @@ from itertools import pairwise
 
 from revise_captions.records import Span
 from revise_captions.text.content_words import words
+from revise_captions.text.sentences import split
 
 #: Version of these rules and of their use in critic, reviser and guards; part of the signature.
-VERSION = "clauses/3"
+VERSION = "clauses/4"
 #: Characters; anything longer is not a sentence of a few clauses.
 _LONGEST = 1000
 _VERB = re.compile(
@@ -29,6 +30,9 @@ _VERB = re.compile(
 _JOINT = re.compile(r",\s+(?:(?:and|but|while)\s+)?|\s+(?:and|but|while)\s+")
 _DESCRIBED = re.compile(r"\b(?:wearing|with|in|holding|carrying)\b")
 _PRONOUN = re.compile(r"(?:it|he|she|they|there|this|that)\b")
+_BACK = re.compile(
+    r"\b(?:he|she|it|they|him|her|hers|them|his|its|their|both|other)\b", re.IGNORECASE
+)
 _WHOLE = re.compile(r"[\"“”]|\b(?:who|which|that|whose|where|if|not true)\b", re.IGNORECASE)
 _MARKS = " .!?;"
 _JOINTS = frozenset(("and", "but", "while"))
@@ -141,6 +145,15 @@ def in_place_of(sentence: str, gone: Collection[Span], text: str) -> tuple[str, 
         return None
     now += rest
     return " ".join(was), "" if _JOINTS.issuperset(now) else " ".join(now)
+
+
+def refers_back(text: str) -> bool:
+    """Whether the first sentence of a text may refer to something that was named before it.
+
+    Its "it" would be taken for what is newly said before it, and is left alone where that goes.
+    """
+    found = split(text)
+    return bool(found) and _BACK.search(found[0].of(text)) is not None
 
 
 def _lowered(text: str) -> str:
