@@ -4,6 +4,7 @@ A clause that is wrong without doubt is rewritten by the reviser as a sentence o
 into its place; where that fails, or guards refuse it, the clause goes. One in doubt goes at once,
 as what is left is as true as it was. The sentence stays, unless every clause of it goes. None goes
 that something right after it may refer to: of "A dog sleeps, and it is brown", only "it is brown".
+`drop` minds no such thing: it deletes whatever is flagged.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import replace
 from revise_captions.records import CLAUSE, Fix, Span
 from revise_captions.reviser.guards import check, wrong_clauses
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
+from revise_captions.reviser.scripted import DropReviser
 from revise_captions.text.clauses import clauses, refers_back, with_clauses
 
 
@@ -40,7 +42,7 @@ def rewrite(reviser: Reviser, requests: Sequence[RewriteRequest], guard: str) ->
         put = {
             fix.span: _passed(*next(written), guard) if fix.kind == CLAUSE else "" for fix in fixes
         }
-        answers.append(_mended(request, put))
+        answers.append(_mended(request, put, keeps=not isinstance(reviser, DropReviser)))
     return answers
 
 
@@ -63,11 +65,11 @@ def _passed(alone: RewriteRequest, text: str | None, guard: str) -> str:
     return text if text and check(alone, text, mode=guard).why is None else ""
 
 
-def _mended(request: RewriteRequest, put: Mapping[Span, str]) -> str | None:
+def _mended(request: RewriteRequest, put: Mapping[Span, str], *, keeps: bool) -> str | None:
     """The sentence with each wrong clause rewritten, or gone; without all of them where that
-    failed before."""
+    failed before. `keeps`: whether what is referred to stays."""
     tries = (
-        with_clauses(request.sentence, _loose(request, each))
+        with_clauses(request.sentence, _loose(request, each) if keeps else each)
         for each in (put, dict.fromkeys(put, ""))
     )
     return next((text for text in tries if text not in (request.sentence, *request.failed)), None)
