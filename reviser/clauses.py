@@ -16,7 +16,7 @@ from revise_captions.records import CLAUSE, Fix, Span
 from revise_captions.reviser.guards import check, wrong_clauses
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
 from revise_captions.reviser.scripted import DropReviser
-from revise_captions.text.clauses import clauses, refers_back, with_clauses
+from revise_captions.text.clauses import as_sentence, clauses, refers_back, with_clauses
 
 
 def rewrite(reviser: Reviser, requests: Sequence[RewriteRequest], guard: str) -> list[str | None]:
@@ -48,11 +48,10 @@ def rewrite(reviser: Reviser, requests: Sequence[RewriteRequest], guard: str) ->
 
 def _alone(request: RewriteRequest, fix: Fix) -> RewriteRequest:
     """The request about a clause alone, after those before it."""
-    text = fix.span.of(request.sentence)
     return replace(
         request,
         context=request.context + request.sentence[: fix.span.start],
-        sentence=f"{text[:1].upper()}{text[1:]}.",
+        sentence=as_sentence(fix.span.of(request.sentence)),
         rationale=fix.basis,
         fixes=(),
         failed=(),

@@ -72,11 +72,11 @@ def test_clauses_have_verbs_of_their_own(sentence, expected):
     [
         ("The dog is brown, and it is asleep.", 0, "It is asleep."),
         ("The dog is brown, and it is asleep!", 1, "The dog is brown!"),
-        ("A is red, the B is blue, and C is on.", 1, "A is red and c is on."),
+        ("A is red, the B is blue, and C is on.", 1, "A is red and C is on."),
         (
             "A is red, it is blue, NASA is on, and A is in.",
             0,
-            "It is blue, NASA is on, and a is in.",
+            "It is blue, NASA is on, and A is in.",
         ),
     ],
 )

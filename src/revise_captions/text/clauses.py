@@ -4,12 +4,15 @@
     There is a dog, a cat and a ball.        one clause, with a list
 
 Uses rules on words, not a parse: a part without a verb of its own belongs to the clause before it.
-Known verbs are those of short descriptions; a clause with any other verb is not split off.
+Known verbs are those of short descriptions; a clause with any other verb is not split off. Neither
+is a part that could not stand alone: without a subject ("and sits on a mat"), subordinate, or with
+half a pair of brackets.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,19 +25,39 @@ from revise_captions.text.sentences import split
 VERSION = "clauses/4"
 #: Characters; anything longer is not a sentence of a few clauses.
 _LONGEST = 1000
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|has|have|can|stands?|sits?|flies|fly|jumps?|leaps?|waves?|sleeps?|holds?|"
+#: What is behind an article or "to" is no finite verb ("a fly"), "can" only one before another.
+_VERBS = (
+    r"(?<!\ba )(?<!\ban )(?<!\bthe )(?<!\bto )"
+    r"\b(?:is|are|was|were|has|have|stands?|sits?|flies|fly|jumps?|leaps?|waves?|sleeps?|holds?|"
     r"carries|carry|wears?|shows?|depicts?|contains?|includes?|reads|says|appears?|exists?|lies|lie|"
-    r"rests?|grows?|floats?|hangs?|shines?)\b"
+    r"rests?|grows?|floats?|hangs?|shines?|"
+    r"can(?:not)? (?:\w+ly |also |not )?(?:be|see|fly|find|make|sit|stand|hold))\b"
 )
+_VERB = re.compile(_VERBS)
 _JOINT = re.compile(r",\s+(?:(?:and|but|while)\s+)?|\s+(?:and|but|while)\s+")
 _DESCRIBED = re.compile(r"\b(?:wearing|with|in|holding|carrying)\b")
 _PRONOUN = re.compile(r"(?:it|he|she|they|there|this|that)\b")
 _BACK = re.compile(
     r"\b(?:he|she|it|they|him|her|hers|them|his|its|their|both|other)\b", re.IGNORECASE
 )
-_WHOLE = re.compile(r"[\"“”]|\b(?:who|which|that|whose|where|if|not true)\b", re.IGNORECASE)
-_MARKS = " .!?;"
+#: A quotation, markup, or a subordinate clause.
+_WHOLE = re.compile(
+    r"[\"“”„‘«»‹›「」『』（）<>|]|(?<!\w)'|\b(?:and|but|or|while),"
+    r"|\b(?:who|whom|which|that|whose|where|if|not true|although|though|because|since|unless|until"
+    r"|when|whenever|whereas|whether|why|how|either|neither|not only)\b"
+    r"|^\W*(?:as|while|after|before|once)\b",
+    re.IGNORECASE,
+)
+#: What has no subject of its own, or depends on what is before it.
+_CONTINUES = re.compile(
+    r"\W|(?:(?:also|now|then|still|not|\w+ly) )*"
+    r"(?:(?:and|but|or|nor|yet|so|as|while|after|before|like|than|with|without|including|plus)\b"
+    rf"|(?!\w*thing\b)\w+ing\b(?! {_VERBS})|{_VERBS})",
+    re.IGNORECASE,
+)
+_DANGLES = re.compile(r"(?:[,;:&/\-–—…(\[{]|\.\.|\b(?:and|but|or|while|an?|the))$")
+_EMPHASIS = re.compile(r"\*+|_+|`+|~+")
+_MARKS = " .!?;:…"
 _JOINTS = frozenset(("and", "but", "while"))
 
 
@@ -54,7 +77,7 @@ class SpokenPart:
 def clauses(sentence: str) -> tuple[SpokenPart, ...]:
     """The clauses of a sentence in order, two or more; () if it has only one.
 
-    A sentence with a quotation, or with a subordinate clause, is not split.
+    A sentence with a quotation, markup, or a subordinate clause is not split.
     """
     if len(sentence) > _LONGEST or _WHOLE.search(sentence):
         return ()
@@ -63,13 +86,22 @@ def clauses(sentence: str) -> tuple[SpokenPart, ...]:
     found: list[Span] = []
     for k, ((_, start), (end, _)) in enumerate(pairwise(cuts)):
         begins = _VERB.search(body, start, end) or _goes_on(body, cuts[k : k + 3])
+        begins = begins and not _CONTINUES.match(body, start, end)
         if found and not (begins and _VERB.search(found[-1].of(body))):
             found[-1] = Span(found[-1].start, end)
         else:
             found.append(Span(start, end))
-    if len(found) < 2 or not all(_VERB.search(span.of(body)) for span in found):
+    if len(found) < 2 or not all(_stands(span.of(body)) for span in found):
         return ()
-    return tuple(SpokenPart(span, _as_sentence(span.of(body))) for span in found)
+    return tuple(SpokenPart(span, as_sentence(span.of(body))) for span in found)
+
+
+def _stands(text: str) -> bool:
+    """Whether a clause has a verb, and nothing of it is half a pair or half a list."""
+    pairs = all(text.count(one) == text.count(other) for one, other in ("()", "[]", "{}"))
+    runs = Counter(_EMPHASIS.findall(text)).values()
+    whole = pairs and all(count % 2 == 0 for count in runs) and not _DANGLES.search(text)
+    return whole and _VERB.search(text) is not None
 
 
 def _goes_on(body: str, joints: Sequence[tuple[int, int]]) -> bool:
@@ -96,20 +128,24 @@ def with_clauses(sentence: str, put: Mapping[Span, str]) -> str:
             sentence is passed over.
 
     Returns:
-        The new sentence; "" where all clauses went. Where some went, the others are joined anew.
+        The new sentence; "" where all clauses went. Where some went, the others are joined anew,
+        to the character as they were but for the capital at the beginning.
     """
-    parts = clauses(sentence)
-    put = {part.span: put[part.span].rstrip(_MARKS) for part in parts if part.span in put}
-    if all(put.values()):
-        for place in sorted(put, reverse=True):
-            said = put[place] if place.start == 0 else _lowered(put[place])
-            sentence = sentence[: place.start] + said + sentence[place.end :]
+    said = {part.span: part.span.of(sentence) for part in clauses(sentence)}
+    for place in put.keys() & said.keys():
+        said[place] = _fitted(put[place].rstrip(_MARKS), said[place], first=place.start == 0)
+    if all(said.values()):
+        for place in reversed(said):
+            sentence = sentence[: place.start] + said[place] + sentence[place.end :]
         return sentence
-    left = [said for part in parts if (said := put.get(part.span, part.text.rstrip(".")))]
+    left = list(filter(None, said.values()))
     if not left:
         return ""
-    *rest, last = [left[0], *map(_lowered, left[1:])]
+    if not sentence[0].islower():
+        left[0] = f"{left[0][0].upper()}{left[0][1:]}"
+    *rest, last = left
     mark = sentence[len(sentence.rstrip(_MARKS)) :]
+    last = last.rstrip(".") if mark.startswith(".") else last
     comma = "," if len(rest) > 1 else ""
     return f"{', '.join(rest)}{comma} and {last}{mark}" if rest else last + mark
 
@@ -156,11 +192,16 @@ def refers_back(text: str) -> bool:
     return bool(found) and _BACK.search(found[0].of(text)) is not None
 
 
-def _lowered(text: str) -> str:
-    """The text without a sentence's initial capital; words all in capitals keep theirs."""
-    first = text.partition(" ")[0]
-    return text if len(first) > 1 and first.isupper() else text[:1].lower() + text[1:]
+def _fitted(text: str, was: str, *, first: bool) -> str:
+    """What goes into a clause's place, without a sentence's capital where the clause had none; a
+    name that the clause has keeps its own, and words all in capitals theirs."""
+    word = text.partition(" ")[0]
+    named = word in was.split() or (len(word) > 1 and word.isupper())
+    if named or (first and not was[0].islower()):
+        return text
+    return text[:1].lower() + text[1:]
 
 
-def _as_sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+def as_sentence(text: str) -> str:
+    """A clause as a sentence of its own."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
