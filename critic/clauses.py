@@ -82,11 +82,11 @@ class ClauseCritic:
         named: list[list[Fix]] = []
         asked: list[ExplainRequest] = []
         for request, view, own in zip(requests, views, parts, strict=True):
-            if view is None:
+            wrong = {} if view is None else self._wrong(next(answers))
+            if view is None or not wrong:
                 named.append([])
                 asked.append(request)
                 continue
-            wrong = self._wrong(next(answers))
             named.append([_named(own[k].span, p) for k, p in wrong.items()])
             asked += [
                 replace(request, text=view.text, spans=view.spans, index=request.index + k)
@@ -100,10 +100,10 @@ class ClauseCritic:
 
     def _wrong(self, verdicts: Sequence[Verdict]) -> dict[int, float]:
         """P(factual) of the clauses that are nonfactual, by number; of the least factual one where
-        only the whole sentence is."""
-        ps = [1.0 if v.p_factual is None else v.p_factual for v in verdicts]
-        found = {k: p for k, p in enumerate(ps) if p < self.threshold}
-        return found or {ps.index(min(ps)): min(ps)}
+        only the whole sentence is; {} where no clause could be judged."""
+        known = {k: v.p_factual for k, v in enumerate(verdicts) if v.p_factual is not None}
+        found = {k: p for k, p in known.items() if p < self.threshold}
+        return found or dict(sorted(known.items(), key=lambda one: one[1])[:1])
 
     def _bounded(self, whole: Verdict, of_clauses: Sequence[Verdict]) -> Verdict:
         known = [v.p_factual for v in of_clauses if v.p_factual is not None]

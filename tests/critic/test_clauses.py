@@ -275,6 +275,16 @@ def test_the_least_factual_clause_is_named_where_only_the_whole_sentence_is_wron
     assert (fix.span.of(FIVE), fix.kind) == ("a bird flies", DOUBTED_CLAUSE)
 
 
+def test_no_clause_is_named_where_none_could_be_judged():
+    def judge(requests):
+        return [[Verdict(0.1 if text == JOINED else None) for _, text in r.asked] for r in requests]
+
+    (told,) = ClauseCritic(Overlooks(judge)).explain(
+        [ExplainRequest(IMAGE, JOINED, (Span(0, len(JOINED)),), 0)]
+    )
+    assert told == Rationale(JOINED)
+
+
 class Says(Overlooks):
     """Explains everything alike."""
 
