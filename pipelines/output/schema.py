@@ -76,8 +76,10 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
     "revision.sentences.fixes": {
         "span": "`[start, end)` in code points of the sentence",
         "right": "what should stand there; empty to remove it",
-        "kind": "the kind of claim",
-        "certain": "whether it can be applied without human review",
+        "kind": "the kind of claim; `clause` marks a wrong clause, `doubted clause` one that may "
+        "also be right",
+        "certain": "whether it can be applied without human review; clauses are rewritten or "
+        "removed without it, if the critic accepts what is left",
         "basis": "what it rests on",
         "evidence": "where the image shows it",
     },

@@ -27,6 +27,7 @@ from revise_captions.pipelines.report.chart_view import ChartTable
 from revise_captions.pipelines.report.ranking import ranking
 from revise_captions.pipelines.report.sample import ReportRow
 from revise_captions.pipelines.verify.findings import findings
+from revise_captions.records import CLAUSE, DOUBTED_CLAUSE
 from revise_captions.text.html import clip, difference, visible
 
 if TYPE_CHECKING:
@@ -80,10 +81,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class ShownFix:
-    """A rationale's fix as an edit of the words that it concerns."""
+    """A rationale's fix as an edit of the words that it concerns; `status`: how sure it is."""
 
     change: Markup
-    certain: bool
+    status: str
     basis: str
 
 
@@ -291,10 +292,15 @@ def _note(number: int, sentence: Mapping[str, Any], text: str, threshold: float)
     return Note(number, tone, status, sentence, _tries(sentence, text), fixes=fixes)
 
 
+#: A clause named as wrong is rewritten or removed, although its fix is not certain.
+_CLAUSES = {CLAUSE: "Wrong clause", DOUBTED_CLAUSE: "Doubtful clause"}
+
+
 def _shown_fix(fix: Mapping[str, Any], text: str) -> ShownFix:
     start, end = fix["span"]
     change = difference(clip(text[start:end], _TEXT_LIMIT), clip(fix["right"], _TEXT_LIMIT))
-    return ShownFix(change, fix["certain"], fix["basis"])
+    unsure = "Certain" if fix["certain"] else "Left to a person"
+    return ShownFix(change, _CLAUSES.get(fix["kind"], unsure), fix["basis"])
 
 
 def _change(sentence: Mapping[str, Any], text: str) -> Markup:

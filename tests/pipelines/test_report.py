@@ -6,6 +6,7 @@ import io
 import json
 import random
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -20,7 +21,7 @@ from revise_captions.pipelines.report.cards import RECORDS_LIMIT, THUMBNAIL, thu
 from revise_captions.pipelines.report.page import figures_path, write_report
 from revise_captions.pipelines.report.sample import QUOTA, ReportRow, Sampler
 from revise_captions.pipelines.report.summary import Tally
-from revise_captions.records import Why
+from revise_captions.records import CLAUSE, DOUBTED_CLAUSE, Why
 from revise_captions.text.html import difference, visible
 
 # Text and differences
@@ -338,3 +339,25 @@ def test_contrast_is_aa_for_all_text(page, side):
     for one, other in pairs:
         a, b = sorted([luminance(colours[one]), luminance(colours[other])])
         assert (b + 0.05) / (a + 0.05) >= 4.5, (one, other)
+
+
+@pytest.mark.parametrize(
+    ("kind", "certain", "status"),
+    [
+        (CLAUSE, False, "Wrong clause"),
+        (DOUBTED_CLAUSE, False, "Doubtful clause"),
+        ("value", False, "Left to a person"),
+        ("value", True, "Certain"),
+    ],
+)
+def test_a_fix_says_who_applies_it(tmp_path, kind, certain, status):
+    """A clause is rewritten or removed without a person, though that is not certain."""
+    _, row = hostile_row("A.")
+    fix = {"span": [0, 1], "right": "", "kind": kind, "certain": certain, "basis": "<b>b</b>"}
+    (sentence,) = row.revision["sentences"]
+    sentence = sentence | {"fixes": [fix | {"evidence": []}]}
+    path = tmp_path / "report.html"
+    shown = replace(row, revision=row.revision | {"sentences": [sentence]})
+    write_report(path, summary=Tally().to_json(), rows=[shown], title="t")
+    text = path.read_text(encoding="utf-8")
+    assert f'<span class="why">{status}: &lt;b&gt;b&lt;/b&gt;.</span>' in text
