@@ -53,6 +53,15 @@ from revise_captions.text.clauses import clauses, with_clauses
         ),
         ("The image shows a dog, a cat and a ball.", []),
         ("A boy and a girl are standing.", []),
+        # a predicate without a subject, and nouns that look like verbs
+        ("The dog is brown and has a collar.", []),
+        (
+            "The dog is brown, has a collar, and a cat sits.",
+            ["The dog is brown, has a collar.", "A cat sits."],
+        ),
+        ("I can see soda and a can of paint.", []),
+        ("The image shows a beach and waves.", []),
+        ("It is day and the waves are high.", ["It is day.", "The waves are high."]),
         ('A sign says "STOP", and it is red.', []),
         ("There is a dog that is brown, and a cat is white.", []),
         ("It is not true that a cat is white and a dog is brown.", []),
@@ -72,11 +81,21 @@ def test_clauses_have_verbs_of_their_own(sentence, expected):
     [
         ("The dog is brown, and it is asleep.", 0, "It is asleep."),
         ("The dog is brown, and it is asleep!", 1, "The dog is brown!"),
-        ("A is red, the B is blue, and C is on.", 1, "A is red and C is on."),
+        ("A is red, the B is blue, and C is on.", 1, "A is red, and C is on."),
         (
             "A is red, it is blue, NASA is on, and A is in.",
             0,
             "It is blue, NASA is on, and A is in.",
+        ),
+        ("a cat is red, Bob is tall, and it is day", 0, "Bob is tall, and it is day"),
+        ("a cat is red and a dog is asleep", 0, "a dog is asleep"),
+        ("A is red, while it is blue, but Bob is tall.", 2, "A is red, while it is blue."),
+        ("A is red, it is blue, and Bob is tall.", 2, "A is red, and it is blue."),
+        # whatever the language
+        (
+            "De hond is bruin, de kat is wit, de bal is rood.",
+            1,
+            "De hond is bruin, de bal is rood.",
         ),
     ],
 )
@@ -96,6 +115,13 @@ def test_a_rewritten_clause_goes_into_its_place():
     assert with_clauses(sentence, {second.span: "The cat is white."}) == (
         "The dog is brown, and the cat is white."
     )
+    for text, said, expected in (
+        ("a dog is brown and it is day", "A dog is red.", "a dog is red and it is day"),
+        ("It is day, and a dog is brown.", "A dog is red.", "It is day, and a dog is red."),
+        ("It is day, and Bob is brown.", "Bob is red.", "It is day, and Bob is red."),
+    ):
+        (place,) = (part.span for part in clauses(text) if "brown" in part.text)
+        assert with_clauses(text, {place: said}) == expected
     put = {first.span: "It rains."}
     assert with_clauses(sentence, put) == "It rains, and the cat is red."
     assert with_clauses(sentence, put | {second.span: ""}) == "It rains."

@@ -25,13 +25,14 @@ from revise_captions.text.sentences import split
 VERSION = "clauses/4"
 #: Characters; anything longer is not a sentence of a few clauses.
 _LONGEST = 1000
-#: What is behind an article or "to" is no finite verb ("a fly"), "can" only one before another.
+#: What is behind a determiner or "to" is no finite verb ("a fly"), "can" only one before another.
 _VERBS = (
-    r"(?<!\ba )(?<!\ban )(?<!\bthe )(?<!\bto )"
-    r"\b(?:is|are|was|were|has|have|stands?|sits?|flies|fly|jumps?|leaps?|waves?|sleeps?|holds?|"
+    r"(?<!\bto )\b(?:(?:is|are|was|were|has|have)\b"
+    r"|(?<!\b[Aa] )(?<!\b[Aa]n )(?<!\b[Tt]he )(?<!\bits )(?<!\bhis )(?<!\bher )(?<!\btheir )"
+    r"(?:stands?|sits?|flies|fly|jumps?|leaps?|waves?|sleeps?|holds?|"
     r"carries|carry|wears?|shows?|depicts?|contains?|includes?|reads|says|appears?|exists?|lies|lie|"
     r"rests?|grows?|floats?|hangs?|shines?|"
-    r"can(?:not)? (?:\w+ly |also |not )?(?:be|see|fly|find|make|sit|stand|hold))\b"
+    r"can(?:not)? (?:\w+ly |also |not )?(?:be|see|fly|find|make|sit|stand|hold))\b)"
 )
 _VERB = re.compile(_VERBS)
 _JOINT = re.compile(r",\s+(?:(?:and|but|while)\s+)?|\s+(?:and|but|while)\s+")
@@ -128,26 +129,27 @@ def with_clauses(sentence: str, put: Mapping[Span, str]) -> str:
             sentence is passed over.
 
     Returns:
-        The new sentence; "" where all clauses went. Where some went, the others are joined anew,
-        to the character as they were but for the capital at the beginning.
+        The new sentence; "" where all clauses went. The others stay to the character as they were,
+        but for the capital at the beginning, and so does what joined them; the last one is joined
+        as the last one was.
     """
-    said = {part.span: part.span.of(sentence) for part in clauses(sentence)}
+    parts = clauses(sentence)
+    said = {part.span: part.span.of(sentence) for part in parts}
     for place in put.keys() & said.keys():
         said[place] = _fitted(put[place].rstrip(_MARKS), said[place], first=place.start == 0)
-    if all(said.values()):
-        for place in reversed(said):
-            sentence = sentence[: place.start] + said[place] + sentence[place.end :]
-        return sentence
-    left = list(filter(None, said.values()))
+    left = [(k, text) for k, text in enumerate(said.values()) if text]
     if not left:
-        return ""
-    if not sentence[0].islower():
-        left[0] = f"{left[0][0].upper()}{left[0][1:]}"
-    *rest, last = left
-    mark = sentence[len(sentence.rstrip(_MARKS)) :]
-    last = last.rstrip(".") if mark.startswith(".") else last
-    comma = "," if len(rest) > 1 else ""
-    return f"{', '.join(rest)}{comma} and {last}{mark}" if rest else last + mark
+        return "" if parts else sentence
+    joints = [sentence[one.span.end : other.span.start] for one, other in pairwise(parts)]
+    between = [joints[k - 1] for k, _ in left[1:]]
+    if between and left[-1][0] < len(joints) and between[-1].strip() == ",":
+        between[-1] = joints[-1]
+    first, text = left[0]
+    if first and not sentence[0].islower():
+        text = f"{text[0].upper()}{text[1:]}"
+    text += "".join(joint + own for joint, (_, own) in zip(between, left[1:], strict=True))
+    end = sentence[parts[-1].span.end :]
+    return (text.rstrip(".") if end.startswith(".") else text) + end
 
 
 def in_place_of(sentence: str, gone: Collection[Span], text: str) -> tuple[str, str] | None:
