@@ -2,9 +2,11 @@
 
 A clause that is wrong without doubt is rewritten by the reviser as a sentence of its own, and goes
 into its place; where that fails, or guards refuse it, the clause goes. One in doubt goes at once,
-as what is left is as true as it was. The sentence stays, unless every clause of it goes. None goes
-that something right after it may refer to: of "A dog sleeps, and it is brown", only "it is brown".
-`drop` minds no such thing: it deletes whatever is flagged.
+as what is left is as true as it was; where nothing would be left, it is rewritten, too. A sentence
+goes only where the reviser has nothing to say in place of any clause: what becomes of one that
+cannot be mended is not for a reviser to decide. No clause goes that something right after it may
+refer to: of "A dog sleeps, and it is brown", only "it is brown". `drop` minds no such thing: it
+deletes whatever is flagged.
 """
 
 from __future__ import annotations
@@ -29,21 +31,31 @@ def rewrite(reviser: Reviser, requests: Sequence[RewriteRequest], guard: str) ->
     """
     wrong = [wrong_clauses(request) for request in requests]
     asked = [
-        [_alone(request, fix) for fix in fixes if fix.kind == CLAUSE] if fixes else [request]
+        [_alone(request, fix) for fix in _to_rewrite(request, fixes)] if fixes else [request]
         for request, fixes in zip(requests, wrong, strict=True)
     ]
     flat = [one for some in asked for one in some]
-    written = iter(zip(flat, reviser.rewrite(flat), strict=True) if flat else ())
+    written = iter(reviser.rewrite(flat) if flat else ())
     answers: list[str | None] = []
-    for request, fixes in zip(requests, wrong, strict=True):
+    for request, fixes, alone in zip(requests, wrong, asked, strict=True):
+        texts = [next(written) for _ in alone]
         if not fixes:
-            answers.append(next(written)[1])
+            answers += texts
             continue
-        put = {
-            fix.span: _passed(*next(written), guard) if fix.kind == CLAUSE else "" for fix in fixes
-        }
-        answers.append(_mended(request, put, keeps=not isinstance(reviser, DropReviser)))
+        put = dict.fromkeys((fix.span for fix in fixes), "")
+        for fix, one, text in zip(_to_rewrite(request, fixes), alone, texts, strict=True):
+            put[fix.span] = _passed(one, text, guard)
+        keeps = not isinstance(reviser, DropReviser)
+        may_go = all(text == "" for text in texts)
+        answers.append(_mended(request, put, keeps=keeps, may_go=may_go))
     return answers
+
+
+def _to_rewrite(request: RewriteRequest, fixes: Sequence[Fix]) -> Sequence[Fix]:
+    """The wrong clauses to rewrite; all of them where there are no others."""
+    if len(fixes) == len(clauses(request.sentence)):
+        return fixes
+    return [fix for fix in fixes if fix.kind == CLAUSE]
 
 
 def _alone(request: RewriteRequest, fix: Fix) -> RewriteRequest:
@@ -64,14 +76,18 @@ def _passed(alone: RewriteRequest, text: str | None, guard: str) -> str:
     return text if text and check(alone, text, mode=guard).why is None else ""
 
 
-def _mended(request: RewriteRequest, put: Mapping[Span, str], *, keeps: bool) -> str | None:
+def _mended(
+    request: RewriteRequest, put: Mapping[Span, str], *, keeps: bool, may_go: bool
+) -> str | None:
     """The sentence with each wrong clause rewritten, or gone; without all of them where that
-    failed before. `keeps`: whether what is referred to stays."""
+    failed before. `keeps`: whether what is referred to stays; `may_go`: whether all of it may go.
+    """
     tries = (
         with_clauses(request.sentence, _loose(request, each) if keeps else each)
         for each in (put, dict.fromkeys(put, ""))
     )
-    return next((text for text in tries if text not in (request.sentence, *request.failed)), None)
+    refused = (request.sentence, *request.failed)
+    return next((text for text in tries if text not in refused and (text or may_go)), None)
 
 
 def _loose(request: RewriteRequest, put: Mapping[Span, str]) -> dict[Span, str]:

@@ -365,6 +365,18 @@ def test_the_sentence_goes_only_with_all_its_clauses():
     assert _revised("The cat is red, and the sun is green.", BOTH, drop)[0] == ""
 
 
+def test_a_sentence_of_wrong_clauses_is_rewritten_and_kept_where_that_fails():
+    """`--on-unfixable` decides what becomes of it, as of any other sentence."""
+    text = "The cat is red, and the sun is green."
+    yellow = ScriptedReviser(WHITE | {"The sun is green.": "The sun is yellow."})
+    for doubts in (BOTH, DOUBTS, {**BOTH, "The cat is red.": 0.2}):
+        assert _revised(text, doubts, yellow)[0] == "The cat is white, and the sun is yellow."
+    assert _revised(text, BOTH, ScriptedReviser(WHITE))[0] == "The cat is white."
+    assert _revised(text, BOTH, ScriptedReviser({})) == (text, 0.002)
+    refused = {**BOTH, "The cat is white.": 0.1}
+    assert _revised(text, refused, ScriptedReviser(WHITE)) == (text, 0.002)
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
