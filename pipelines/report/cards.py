@@ -292,15 +292,17 @@ def _note(number: int, sentence: Mapping[str, Any], text: str, threshold: float)
     return Note(number, tone, status, sentence, _tries(sentence, text), fixes=fixes)
 
 
-#: A clause named as wrong is rewritten or removed, although its fix is not certain.
+#: Of clauses, which are rewritten or removed without a person.
 _CLAUSES = {CLAUSE: "Wrong clause", DOUBTED_CLAUSE: "Doubtful clause"}
 
 
 def _shown_fix(fix: Mapping[str, Any], text: str) -> ShownFix:
     start, end = fix["span"]
-    change = difference(clip(text[start:end], _TEXT_LIMIT), clip(fix["right"], _TEXT_LIMIT))
-    unsure = "Certain" if fix["certain"] else "Left to a person"
-    return ShownFix(change, _CLAUSES.get(fix["kind"], unsure), fix["basis"])
+    wrong, basis = clip(text[start:end], _TEXT_LIMIT), fix["basis"].rstrip(".")
+    if status := _CLAUSES.get(fix["kind"]):
+        return ShownFix(visible(wrong), status, basis)
+    change = difference(wrong, clip(fix["right"], _TEXT_LIMIT))
+    return ShownFix(change, "Certain" if fix["certain"] else "Left to a person", basis)
 
 
 def _change(sentence: Mapping[str, Any], text: str) -> Markup:

@@ -166,3 +166,17 @@ def test_fixes_are_shown_as_edits_and_what_is_uncertain_says_so():
         assert "254" in html
         assert "<b>254" not in html
         assert "<i>guess" not in html
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [("clause", "Wrong clause"), ("doubted clause", "Doubtful clause")]
+)
+def test_a_wrong_clause_is_named_and_neither_struck_out_nor_left_to_a_person(kind, status):
+    one = {**FIX, "right": "", "kind": kind, "certain": False, "basis": "It is 254."}
+    for said, shown in (("It is 254.", f"{status}."), ("Two things.", f"{status}: It is 254.")):
+        sentence = {**SENTENCE, "rationale": said, "fixes": [one]}
+        html = str(render_cards(templates(), [row(None, sentences=[sentence])])[0][0].html)
+        shown_fixes = html.partition('<ul class="fixes">')[2].partition("</ul>")[0]
+        assert f'<span class="why">{shown}</span>' in shown_fixes
+        assert "202" in shown_fixes
+        assert "<del>" not in shown_fixes
