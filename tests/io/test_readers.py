@@ -82,6 +82,13 @@ def test_bad_rows_keep_their_text_and_their_neighbours(tmp_path, line, reason):
     assert bad.detail
 
 
+def test_a_null_is_not_called_an_absent_field(tmp_path):
+    """As in a Parquet table, whose every row has every field."""
+    for name in ("caption", "image"):
+        source = opened(tmp_path / "in.jsonl", lines_of(row("A."), {**row("A."), name: None}))
+        assert [bad.detail for bad in list(source)[1:]] == [f'"{name}" is null']
+
+
 def test_caption_length_limit(tmp_path):
     fits, over = "x" * MAX_CAPTION, "x" * (MAX_CAPTION + 1)
     source = opened(tmp_path / "in.jsonl", lines_of(row(fits), row(over)))

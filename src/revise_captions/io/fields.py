@@ -183,8 +183,7 @@ def to_record(row: Row, fields: Fields, *, source: str) -> Record:
     if fields.image is not None:
         value = look_up(row.data, fields.image)
         if value is None:
-            detail = f'no field "{fields.image}"; {_found([row.data])}'
-            raise BadRecord(Reason.MISSING_IMAGE, detail)
+            raise BadRecord(Reason.MISSING_IMAGE, _absent(row.data, fields.image))
         image = parse_image(value)
     return Record(source, row.line, image, captions, row.data, row.raw)
 
@@ -228,7 +227,7 @@ def _reached(row: Mapping[str, Any], name: str) -> tuple[tuple[str | int, ...], 
 def _caption(row: Mapping[str, Any], name: str) -> str:
     value = look_up(row, name)
     if value is None:
-        raise BadRecord(Reason.MISSING_CAPTION, f'no field "{name}"; {_found([row])}')
+        raise BadRecord(Reason.MISSING_CAPTION, _absent(row, name))
     text = value if isinstance(value, str) else _answer(value)
     if text is None:
         detail = f'"{name}" holds {_describe(value)}; expected a text, or turns with an answer'
@@ -347,6 +346,11 @@ def _no_such_field(name: str, rows: Sequence[Mapping[str, Any]]) -> UserError:
     near = difflib.get_close_matches(name, names, 1)
     hint = f'did you mean "{on_one_line(near[0])}"?' if near else _found(rows)
     return UserError(f'no field "{name}" in the first {len(rows)} rows', hint=hint)
+
+
+def _absent(row: Mapping[str, Any], name: str) -> str:
+    """Why a row has no value at a name: it is null (as in tables), or there is no such field."""
+    return f'"{name}" is null' if name in row else f'no field "{name}"; {_found([row])}'
 
 
 def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
