@@ -159,6 +159,8 @@ def _conclude(
     for error in missing:
         echo(error)
     more = [word for name, value in _given(job) for word in (name, value)]
+    if job.inputs.allow_urls or (found is not None and found.urls):
+        more.append("--allow-urls")
     source = job.inputs.source
     if found is not None and not found.sampled:
         echo(f"There are no records in {source}. Is it the right file?")

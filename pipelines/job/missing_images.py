@@ -1,4 +1,5 @@
-"""Before a run: finds where the images are if none of the first is where the input says."""
+"""Before a run: finds where the images are if none of the first is where the input says, or can be
+fetched."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from revise_captions.errors import BadRecord
 from revise_captions.io.images import resolve_path
 from revise_captions.io.source import WINDOW, Source
 from revise_captions.records import Record
+from revise_captions.runs.options import InputOptions
+from revise_captions.text.formatting import plural
 
 logger = logging.getLogger(__name__)
 MAX_FOLDERS = 2000
@@ -19,10 +22,23 @@ MAX_FOLDERS = 2000
 DEPTH = 2
 
 
-def warn_of_missing_images(source: Source, root: Path | None) -> None:
-    """Warns if none of the first window's image files exists, naming the option that fixes it."""
-    if (problem := missing_images(source, root)) is not None:
+def warn_of_missing_images(source: Source, inputs: InputOptions) -> None:
+    """Warns if none of the first window's images can be read, naming the option that fixes it."""
+    problem = unfetched(source) if not inputs.allow_urls else None
+    if problem is None:
+        problem = missing_images(source, inputs.image_root)
+    if problem is not None:
         logger.warning("%s; %s", *problem)
+
+
+def unfetched(source: Source) -> tuple[str, str] | None:
+    """The same if all of the first window's images are URLs, where none are fetched."""
+    records = [row for row in islice(source, WINDOW) if isinstance(row, Record)]
+    if not records or any(record.image.url is None for record in records):
+        return None
+    return f"the first {plural(len(records), 'image')} are URLs, which are not fetched", (
+        "add --allow-urls to fetch them, or name a field with files: --image-field"
+    )
 
 
 def missing_images(source: Source, root: Path | None) -> tuple[str, str] | None:

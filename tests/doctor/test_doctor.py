@@ -118,6 +118,21 @@ def test_no_image_opens(tmp_path, capsys, monkeypatch):
     assert "3 image_not_found: " in out
 
 
+def test_images_at_urls_are_fetched_only_if_allowed_and_the_command_says_so(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    rows = [{"url": f"http://a.example/{k}.jpg", "caption": "A dog."} for k in range(2)]
+    Path("in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, out, _ = outcome(main, capsys, "in.jsonl")
+    assert code == 0
+    assert "2 URLs not fetched" in out
+    assert "--allow-urls" in out.splitlines()[-1]
+    code, _, err = outcome(cli.main, capsys, "in.jsonl", "out.jsonl")
+    assert code == 5
+    assert "the first 2 images are URLs, which are not fetched; add --allow-urls" in err
+
+
 def test_absolute_paths_outside_the_inputs_folder_name_what_they_share(
     tmp_path, capsys, monkeypatch
 ):
