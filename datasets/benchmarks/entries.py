@@ -17,19 +17,22 @@ from revise_captions.io.rows import BadRow, parse_json
 from revise_captions.outside_text import on_one_line
 from revise_captions.records import ImageRef, Record, Span
 
+_WHOLE = "is it the published file, whole and unchanged? see `captions benchmarks show NAME`"
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row. `number` is 1-based: the line, if the format has lines."""
+    """One row. `number` is 1-based: the line, if the format has lines; `hint` goes with errors."""
 
     file: str
     number: int
     data: Mapping[str, Any]
+    hint: str = _WHOLE
 
     def __getitem__(self, key: str) -> Any:
         if key not in self.data:
             has = ", ".join(on_one_line(str(name)) for name in list(self.data)[:12]) or "nothing"
-            raise UserError(f"{self.place} has no field `{key}`; it has {has}", hint=_OTHER)
+            raise UserError(f"{self.place} has no field `{key}`; it has {has}", hint=self.hint)
         return self.data[key]
 
     @property
@@ -69,7 +72,7 @@ class Entry:
         for value in self.items(key):
             if not isinstance(value, Mapping):
                 raise self.error(f"`{key}` holds {shown(value)}; expected objects")
-            yield Entry(self.file, self.number, value)
+            yield Entry(self.file, self.number, value, self.hint)
 
     def one_of(self, key: str, known: Mapping[str, Any]) -> Any:
         """The value in `known` for a text that must be one of its keys."""
@@ -80,10 +83,7 @@ class Entry:
         return known[value]
 
     def error(self, message: str) -> UserError:
-        return UserError(f"{self.place}: {message}", hint=_OTHER)
-
-
-_OTHER = "is it the published file, whole and unchanged? see `captions benchmarks show NAME`"
+        return UserError(f"{self.place}: {message}", hint=self.hint)
 
 
 def shown(value: object) -> str:
@@ -92,23 +92,23 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-def rows(path: Path) -> Iterator[Entry]:
+def rows(path: Path, hint: str = _WHOLE) -> Iterator[Entry]:
     """JSON Lines, a JSON array of objects, or Parquet (extra `parquet`), a row at a time."""
     for row in open_rows(str(path)).rows():
         if isinstance(row, BadRow):
-            raise UserError(f"{path}, row {row.line}: {row.detail}", hint=_OTHER)
-        yield Entry(str(path), row.line, row.data)
+            raise UserError(f"{path}, row {row.line}: {row.detail}", hint=hint)
+        yield Entry(str(path), row.line, row.data, hint)
 
 
-def csv_rows(path: Path) -> Iterator[Entry]:
+def csv_rows(path: Path, hint: str = _WHOLE) -> Iterator[Entry]:
     """CSV with a header; article texts exceed Python's default limit for a field."""
     limit = csv.field_size_limit(min(sys.maxsize, 1 << 30))
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             for number, row in enumerate(csv.DictReader(file), start=1):
-                yield Entry(str(path), number, row)
+                yield Entry(str(path), number, row, hint)
     except (UnicodeDecodeError, csv.Error, OSError) as error:
-        raise UserError(f"cannot read {path} as CSV: {error}", hint=_OTHER) from None
+        raise UserError(f"cannot read {path} as CSV: {error}", hint=hint) from None
     finally:
         csv.field_size_limit(limit)
 
@@ -118,12 +118,12 @@ def json_entries(path: Path) -> Iterator[tuple[str, Entry]]:
     try:
         whole = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path} as JSON: {error}", hint=_OTHER) from None
+        raise UserError(f"cannot read {path} as JSON: {error}", hint=_WHOLE) from None
     if not isinstance(whole, dict):
-        raise UserError(f"{path} holds a {type(whole).__name__}; expected an object", hint=_OTHER)
+        raise UserError(f"{path} holds a {type(whole).__name__}; expected an object", hint=_WHOLE)
     for number, (key, value) in enumerate(whole.items(), start=1):
         if not isinstance(value, dict):
-            raise UserError(f"{path}, “{key}” is {shown(value)}; expected an object", hint=_OTHER)
+            raise UserError(f"{path}, “{key}” is {shown(value)}; expected an object", hint=_WHOLE)
         yield key, Entry(str(path), number, value)
 
 

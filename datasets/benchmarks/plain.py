@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from revise_captions.benchmarks.entries import Entry, record, rows
+from revise_captions.benchmarks.entries import Entry, record, rows, shown
 from revise_captions.benchmarks.types import (
     ErrorSpan,
     Example,
@@ -29,15 +29,20 @@ from revise_captions.benchmarks.types import (
 )
 from revise_captions.records import ImageRef, Span
 
+HINT = "`python -m pydoc revise_captions.benchmarks.plain` describes the rows"
 _LABELS = {"factual": True, "nonfactual": False}
 
 
 def read(folder: Path) -> Iterator[Item]:
     """Reads `captions.jsonl` and, if it exists, `preferences.jsonl`."""
-    for entry in rows(folder / "captions.jsonl"):
+    seen: set[str] = set()
+    for entry in rows(folder / "captions.jsonl", HINT):
+        if (name := str(entry["id"])) in seen:
+            raise entry.error(f"`id` {shown(name)} is that of an earlier row")
+        seen.add(name)
         image, caption = entry.text("image"), entry.text("caption")
         yield Example(
-            str(entry["id"]),
+            name,
             record(entry, caption, ImageRef(path=image)),
             image,
             str(entry["model"]),
@@ -54,7 +59,7 @@ def read(folder: Path) -> Iterator[Item]:
             context=entry.text("context") if "context" in entry.data else "",
         )
     if (folder / "preferences.jsonl").exists():
-        for entry in rows(folder / "preferences.jsonl"):
+        for entry in rows(folder / "preferences.jsonl", HINT):
             yield Preference(
                 entry.text("image"),
                 entry.text("first"),

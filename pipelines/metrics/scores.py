@@ -46,7 +46,9 @@ from revise_captions.pipelines.metrics.floors import floor, known_floors
 from revise_captions.pipelines.metrics.score_table import Scores, digest
 from revise_captions.posh.score_file import is_scored_pair, read_line
 from revise_captions.records import Span, kind_of_reason
+from revise_captions.registry import METRICS, names
 from revise_captions.signature import signature
+from revise_captions.text.formatting import plural
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +74,8 @@ def read_scores(
     if not equals or Path(given).exists():
         name, path = Path(given).stem, given
     if not Path(path).is_file():
+        if given.partition("=")[0] in names(METRICS):
+            raise UserError(f"there is no file {given}", hint=f"the metric is {METRIC}{given}")
         raise UserError(
             f"there is no score file {path}",
             hint=f"expected a file, NAME=FILE, {METRIC}NAME, or one of {', '.join(known_floors())}",
@@ -146,7 +150,8 @@ def _of_sentences(
 
 
 def _entries(path: Path) -> Iterator[Entry]:
-    return csv_rows(path) if path.suffix == ".csv" else rows(path)
+    hint = "`captions evaluate-metric --help` shows the rows of a score file"
+    return csv_rows(path, hint) if path.suffix == ".csv" else rows(path, hint)
 
 
 @dataclass(slots=True)
@@ -169,10 +174,12 @@ class _ReadScores:
             with mended_by_user(f"{entry.place}: `revision` is not of revise-captions"):
                 self.signatures.add(str(entry["revision"]["signature"]))
                 self.thresholds.add(float(entry["revision"]["threshold"]))
+                _once(entry, (which, 0), self.sentences)
                 _judged(entry, example, self.sentences, self.reasons)
         elif is_scored_pair(entry.data):
             with mended_by_user(f"{entry.place}: it is not of captions posh"):
                 found = read_line(entry.data)
+            _once(entry, which, self.captions)
             self.captions[which] = found.value
             if found.value is None:
                 self.reasons[found.reason] += 1
@@ -180,6 +187,7 @@ class _ReadScores:
                 self.aspects.setdefault(axis, {})[which] = value
             self.spans[which], self.omissions[which] = found.spans or (), found.omissions or ()
         elif "spans" in entry.data:
+            _once(entry, which, self.spans)
             self.spans[which] = _spans(entry, "spans")
             if "omissions" in entry.data:
                 self.omissions[which] = _spans(entry, "omissions")
@@ -187,9 +195,17 @@ class _ReadScores:
             number, many = int(entry.number_at("sentence")), len(example.sentences)
             if not 0 <= number < many:
                 raise entry.error(f"there is no sentence {number}: {which} has {many}, from 0")
+            _once(entry, (which, number), self.sentences)
             self.sentences[which, number] = _score(entry, column, self.reasons)
         else:
+            _once(entry, which, self.captions)
             self.captions[which] = _score(entry, column, self.reasons)
+
+
+def _once(entry: Entry, key: object, found: Mapping[Any, Any]) -> None:
+    """Raises `UserError` for a second row about the same text: either score could be meant."""
+    if key in found:
+        raise entry.error(f"{shown(entry['id'])} already has a score in an earlier row")
 
 
 def _joined(
@@ -213,8 +229,12 @@ def _joined(
             f"{name} mixes answers with different signatures",
             hint="judge all captions with the same settings",
         )
+    if strangers:
+        logger.warning("%s: %s not of this benchmark, left out", name, plural(strangers, "row"))
     if read.sentences:
         _complete(read.sentences, examples, read.reasons)
+    elif missing := len(known.keys() - (read.captions or read.spans).keys()):
+        read.reasons[NOT_THERE] += missing
     # of a panel's experts, each with its own, none is the threshold of all
     threshold = read.thresholds.pop() if len(read.thresholds) == 1 else None
     return Scores(

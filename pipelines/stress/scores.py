@@ -161,18 +161,10 @@ def computed(metric: Metric, name: str, variants: Variants) -> StressScores:
 
 def _joined(scores: Scores, items: RatedItems, variants: Variants) -> StressScores:
     values: dict[str, list[float | None]] = {}
-    missing = 0
     for check, inputs in variants.inputs.items():
         ids = [variant_id(item.id, check) for item in items.items]
         values[check] = [
             scores.caption(own) if given is not None else None
             for own, given in zip(ids, inputs, strict=True)
         ]
-        missing += sum(
-            given is not None and own not in scores.captions
-            for own, given in zip(ids, inputs, strict=True)
-        )
-    reasons = dict(scores.reasons)
-    if missing:
-        reasons["not in the file"] = reasons.get("not in the file", 0) + missing
-    return StressScores(scores.name, scores.source, values, reasons)
+    return StressScores(scores.name, scores.source, values, dict(scores.reasons))

@@ -343,17 +343,35 @@ def test_single_captioners_are_one_table():
         ([{"id": "good-1", "score": "high"}], "`score` is 'high'; expected a number"),
         ([{"id": "good-1"}], "has no field `score`"),
         ([{"score": 1}], "has no field `id`"),
+        ([{"id": "good-1", "score": v} for v in (1, 0)], "row 2: 'good-1' already has a score"),
+        ([{"id": "good-1", "sentence": 1, "score": 1}] * 2, "row 2: 'good-1' already has a score"),
     ],
 )
 def test_wrong_scores_are_a_mistake_that_is_named(command, folder, rows, said):
     code, _, err = command("plain", folder, write(folder / "s.jsonl", rows))
     assert code == 2
     assert said in err
+    assert "published file" not in err  # it is the user's own
+
+
+def test_captions_that_the_file_lacks_and_rows_that_belong_to_none_are_counted(folder, caplog):
+    rows = [{"id": row["id"], "score": k} for k, row in enumerate(captions())]
+    rows[0]["id"] = "stranger"
+    found = run(folder, write(folder / "some.jsonl", rows), only=("segment",))
+    assert found["unscored"] == {"some": {"not in the file": 1}}
+    assert "some: 1 row not of this benchmark, left out" in caplog.text
+
+
+def test_an_id_that_occurs_twice_is_a_mistake_that_is_named(command, folder):
+    write(folder / "captions.jsonl", [*captions(), captions()[0]])
+    code, _, err = command("plain", folder, "floor:length")
+    assert (code, "`id` 'good-1' is that of an earlier row" in err) == (2, True)
 
 
 def test_other_mistakes(command, folder):
     assert "floor:length" in command("plain", folder, "floor:luck")[2]
     assert "there is no score file nowhere.csv" in command("plain", folder, "nowhere.csv")[2]
+    assert "the metric is metric:length" in command("plain", folder, "length")[2]
     twice = command("plain", folder, "floor:length", "floor:length")[2]
     assert "two score files have the same name" in twice
     assert "there is no benchmark 'plane'" in command("plane", folder)[2]
