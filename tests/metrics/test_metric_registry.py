@@ -42,6 +42,8 @@ class Halves:
 
     def score(self, items):
         values = [float("nan") if self.broken == "nan" else len(i.text) / 2 for i in items]
+        if self.broken == "bare":
+            return values
         return [MetricScore(v) for v in values[1 if self.broken == "short" else 0 :]]
 
 
@@ -70,6 +72,8 @@ def test_a_metric_that_breaks_the_protocol_is_caught():
     items = [MetricInput("ab"), MetricInput("abcd")]
     with pytest.raises(UserError, match="gave 1 scores for 2 texts"):
         scored(Halves(broken="short"), items)
+    with pytest.raises(UserError, match=r"metric halves gave 1\.0, which is no MetricScore"):
+        scored(Halves(broken="bare"), items)
     assert scored(Halves(broken="nan"), items)[0] == MetricScore(None, "the score is nan")
 
 

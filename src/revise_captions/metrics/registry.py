@@ -78,7 +78,7 @@ def scored(metric: Metric, items: Sequence[MetricInput]) -> list[MetricScore]:
             f"the metric {metric.name} gave {len(answers)} scores for {len(asked)} texts"
         )
     for k, answer in zip(asked, answers, strict=True):
-        results[k] = _explained(answer)
+        results[k] = _explained(answer, metric.name)
     return results
 
 
@@ -105,7 +105,7 @@ def scored_parts(
     if [len(found) for found in answers] != [len(spans[k]) for k in asked]:
         raise UserError(f"the metric {metric.name} did not give one score for each part of a text")
     for k, found in zip(asked, answers, strict=True):
-        results[k] = [_explained(score) for score in found]
+        results[k] = [_explained(score, metric.name) for score in found]
     return results
 
 
@@ -121,7 +121,9 @@ def scored_alone(
     return [[next(found) for _ in own] for own in texts]
 
 
-def _explained(score: MetricScore) -> MetricScore:
+def _explained(score: MetricScore, name: str) -> MetricScore:
+    if not isinstance(score, MetricScore):
+        raise UserError(f"the metric {name} gave {score!r:.80}, which is no MetricScore")
     if score.value is None and not score.reason:
         return replace(score, reason="no reason given")
     if score.value is not None and not isfinite(score.value):
