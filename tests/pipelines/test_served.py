@@ -40,6 +40,17 @@ def test_what_the_server_can_is_printed_once_and_stands_in_the_signature(capsys,
     assert settings["critic"] == settings["reviser"] == MODEL
 
 
+def test_a_reviser_that_was_not_asked_for_log_probabilities_does_not_seem_to_lack_them(capsys):
+    with serving(Manners("openai")) as url:
+        name = f"{MODEL}@{url}"
+        code, _, err = outcome(
+            cli.main, capsys, "in.jsonl", "out.jsonl", "--critic", name, "--reviser", name
+        )
+    assert code == 0
+    assert f"{url}: takes max_tokens, system messages" in err
+    assert "log-probabilities none" not in err
+
+
 def test_tokens_and_cost_are_counted_and_estimated(capsys, tmp_path):
     priced = ("--price-in", 2, "--price-out", 4, "--report", "report.html")
     with serving(Manners("vllm")) as url:
