@@ -46,6 +46,15 @@ from revise_captions.text.clauses import clauses, with_clauses
                 "A girl with a cat and a ball sits.",
             ],
         ),
+        (
+            "We can see a car, a cat and a big ball can be seen, and it is day.",
+            ["We can see a car.", "A cat and a big ball can be seen.", "It is day."],
+        ),
+        ("It is day, a cat and a dog are asleep.", ["It is day.", "A cat and a dog are asleep."]),
+        (
+            "It is day, a cat sits and two dogs are asleep.",
+            ["It is day.", "A cat sits.", "Two dogs are asleep."],
+        ),
         # the end of a list, before another clause
         (
             "There is a car, a boy in a hat and it is day.",

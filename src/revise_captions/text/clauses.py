@@ -37,6 +37,8 @@ _VERBS = (
 _VERB = re.compile(_VERBS)
 _JOINT = re.compile(r",\s+(?:(?:and|but|while)\s+)?|\s+(?:and|but|while)\s+")
 _DESCRIBED = re.compile(r"\b(?:wearing|with|in|holding|carrying)\b")
+#: One thing that a plural verb shows not to be the whole subject: "a ball are visible".
+_ONE_OF_SEVERAL = re.compile(r"(?:an?|one|another) (?:\w+ )+(?:are|were|have|can)\b")
 _PRONOUN = re.compile(r"(?:it|he|she|they|there|this|that)\b")
 _BACK = re.compile(
     r"\b(?:he|she|it|they|him|her|hers|them|his|its|their|both|other)\b", re.IGNORECASE
@@ -107,15 +109,16 @@ def _stands(text: str) -> bool:
 
 def _goes_on(body: str, joints: Sequence[tuple[int, int]]) -> bool:
     """Whether what stands between two joints is the beginning of a subject, whose end and verb
-    stand behind the second: ", a boy wearing a shirt and a hat is jumping"."""
+    stand behind the second: ", a boy wearing a shirt and a hat is jumping", ", a cat and a dog are
+    asleep"."""
     if len(joints) < 3:
         return False
     (start, first), (second, then), (end, _) = joints
+    described = _DESCRIBED.search(body, first, second) and not _PRONOUN.match(body, then)
     return (
         "," in body[start:first]
         and body[second:then].strip() == "and"
-        and bool(_DESCRIBED.search(body, first, second))
-        and not _PRONOUN.match(body, then)
+        and bool(described or _ONE_OF_SEVERAL.match(body, then, end))
         and bool(_VERB.search(body, then, end))
     )
 
