@@ -43,8 +43,10 @@ def rows_of(
     return found
 
 
-def rank_text(best: int, worst: int) -> str:
-    """`3`, or a range like `2–4` if no order can be claimed."""
+def rank_text(best: int | None, worst: int | None) -> str:
+    """`3`, or a range like `2–4` if no order can be claimed; `–` for none."""
+    if best is None:
+        return "–"
     return str(best) if best == worst else f"{best}–{worst}"
 
 

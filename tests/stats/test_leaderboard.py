@@ -188,6 +188,8 @@ def test_a_captioner_that_nobody_could_judge_is_last_and_has_no_figure():
     board = rank(Ratings((*ratings.captioners, "dark"), ratings.images, counts), "overall")
     last = board.standings[-1]
     assert (last.captioner, last.value, last.low, last.high) == ("dark", None, None, None)
+    assert (last.best_rank, last.worst_rank) == (None, None)
+    assert all(standing.worst_rank <= 2 for standing in board.standings[:2])
 
 
 def test_length_control_takes_back_what_length_gave():

@@ -132,16 +132,17 @@ class Standing:
         value: The ratio; None if nothing could be judged.
         low: Lower bound of the central 95 % interval.
         high: Its upper bound.
-        best_rank: 1 + the number of captioners that are significantly better.
-        worst_rank: The number of captioners that are not significantly worse, itself included.
+        best_rank: 1 + the number of captioners that are significantly better; None without value.
+        worst_rank: The number of captioners with a value that are not significantly worse, itself
+            included; None without value.
     """
 
     captioner: str
     value: float | None
     low: float | None
     high: float | None
-    best_rank: int
-    worst_rank: int
+    best_rank: int | None
+    worst_rank: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,7 @@ def rank(ratings: Ratings, criterion: Criterion, *, replicates: int = 10_000) ->
     # enough for the smallest corrected p-value to be well below ALPHA
     permutations = max(replicates, min(int(4 * pairs / ALPHA), _MOST_PERMUTATIONS))
     p_values = holm(permutation_tests(top, bottom, replicates=permutations))
+    ranked = int(np.isfinite(values).sum())  # the others come last, and have no rank
     standings = []
     for place, index in enumerate(order):
         described = int((bottom[place] > 0).sum())
@@ -206,8 +208,8 @@ def rank(ratings: Ratings, criterion: Criterion, *, replicates: int = 10_000) ->
                 float(values[place]) if known else None,
                 low if known else None,
                 high if known else None,
-                1 + int(different[:place].sum()),
-                len(order) - int(different[place + 1 :].sum()),
+                1 + int(different[:place].sum()) if known else None,
+                ranked - int(different[place + 1 :].sum()) if known else None,
             )
         )
     tests = int(np.isfinite(p_values[np.triu_indices(len(order), k=1)]).sum())
