@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.errors import UserError
+from revise_captions.pipelines.rating.formats import shown
 from revise_captions.stats.bootstrap import bounds
 from revise_captions.stats.correlations import Kind, correlation, row_correlations
 from revise_captions.stats.leaderboard import CRITERIA, Criterion, Ratings, keys_of, resamples
@@ -76,6 +77,9 @@ def _number(path: Path, number: int, column: str, text: str | None) -> float:
 def against_people(ratings: Ratings, people: People, replicates: int) -> dict[str, Any]:
     """Correlations over shared captioners by criterion, with intervals over images.
 
+    Captioners of whom nothing could be judged are in none; `missing` has those that people scored
+    and the leaderboard lacks.
+
     Raises:
         UserError: They share fewer than `LEAST` captioners.
     """
@@ -89,30 +93,33 @@ def against_people(ratings: Ratings, people: People, replicates: int) -> dict[st
             f"{', '.join(ratings.captioners[:5])}",
         )
     keys = keys_of(ratings.images)
+    shared = [ratings.captioners[k] for k in known]
     criteria: dict[str, Any] = {}
     for criterion, scored in people.items():
-        human = np.array([scored[ratings.captioners[k]] for k in known])
         top, bottom = (part[known] for part in ratings.sums(criterion))
-        scores = np.divide(
-            top.sum(1), bottom.sum(1), out=np.full(len(known), np.nan), where=bottom.sum(1) > 0
-        )
+        judged = bottom.sum(1) > 0
+        names = [name for name, one in zip(shared, judged, strict=True) if one]
+        human = np.array([scored[name] for name in names])
+        top, bottom = top[judged], bottom[judged]
+        scores = top.sum(1) / bottom.sum(1)
         drawn = resamples(top, bottom, keys, replicates)
         same = np.broadcast_to(human, drawn.shape)
         criteria[criterion] = {
+            "captioners": len(names),
             "correlations": {
                 kind: _figure(
-                    correlation(kind, scores, human),
+                    correlation(kind, scores, human) if len(names) >= LEAST else float("nan"),
                     bounds(row_correlations(kind, drawn, same), len(ratings.images)),
                 )
                 for kind in KINDS
             },
             "points": [
-                {"captioner": ratings.captioners[k], "people": float(h), "rater": float(s)}
-                for k, h, s in zip(known, human, scores, strict=True)
-                if np.isfinite(s)
+                {"captioner": name, "people": float(h), "rater": float(s)}
+                for name, h, s in zip(names, human, scores, strict=True)
             ],
         }
-    return {"captioners": len(known), "criteria": criteria}
+    missing = [name for name in named if name not in shared]
+    return {"captioners": len(known), "missing": missing, "criteria": criteria}
 
 
 def _figure(value: float, interval: tuple[float | None, float | None]) -> dict[str, float | None]:
@@ -125,7 +132,11 @@ def as_text(found: Mapping[str, Any]) -> str:
     lines = [f"against people, {found['captioners']} captioners"]
     for criterion, own in found["criteria"].items():
         said = "  ".join(f"{kind} {_shown(f)}" for kind, f in own["correlations"].items())
-        lines.append(f"  {criterion.replace('_', ' '):<16} {said}")
+        few = own["captioners"] < found["captioners"]
+        note = f"  only {own['captioners']} could be judged" if few else ""
+        lines.append(f"  {criterion.replace('_', ' '):<16} {said}{note}")
+    if found["missing"]:
+        lines.append(f"  not on the leaderboard: {', '.join(map(shown, found['missing']))}")
     return "\n".join(lines)
 
 

@@ -21,11 +21,20 @@ from revise_captions.pipelines.output.error_types import type_of
 from revise_captions.pipelines.rating import cli, formats
 from revise_captions.pipelines.rating.autorater import read_ratings
 from revise_captions.pipelines.rating.examples import BoardEvidence
+from revise_captions.pipelines.rating.human_scores import against_people, as_text
 from revise_captions.pipelines.rating.leaderboard import rate_captions, too_few
 from revise_captions.pipelines.rating.options import RatingOptions
 from revise_captions.pipelines.rating.page import lead, page
+from revise_captions.records import Label
 from revise_captions.stats.exact import images_to_tell
-from revise_captions.stats.leaderboard import Leaderboard, Standing, collect, rank
+from revise_captions.stats.leaderboard import (
+    Leaderboard,
+    RatedSentence,
+    Standing,
+    collect,
+    counts_of,
+    rank,
+)
 
 main = program(cli.rate_captions)
 
@@ -270,6 +279,23 @@ def test_the_board_beside_peoples_scores(rate, tmp_path):
     html = (tmp_path / "board/leaderboard.html").read_text()
     assert html.count("<title>") == 4
     assert "Against people" in html
+
+
+def test_who_cannot_be_compared_with_people_is_named_and_takes_nothing_from_the_others():
+    rows = [
+        (name, str(k), counts_of([RatedSentence(label)] * 3, 9))
+        for k in range(6)
+        for name, share in (("a", 1), ("b", 3), ("c", 5), ("dark", 0))
+        for label in [
+            Label.UNSCORED if not share else Label.FACTUAL if k < share else Label.NONFACTUAL
+        ]
+    ]
+    people = {"overall": {"a": 1.0, "b": 2.0, "c": 3.0, "dark": 9.0, "Mole": 4.0}}
+    found = against_people(collect(rows), people, 200)
+    assert found["criteria"]["overall"]["correlations"]["spearman"]["value"] == pytest.approx(1)
+    said = as_text(found)
+    assert "only 3 could be judged" in said
+    assert "not on the leaderboard: Mole" in said
 
 
 @pytest.mark.parametrize(
