@@ -25,6 +25,7 @@ def rows_of(
     for standing in board.standings:
         index = ratings.captioners.index(standing.captioner)
         totals = dict(zip(COLUMNS, ratings.counts[index].sum(0), strict=True))
+        judged = ratings.sums(board.criterion)[1][index].sum()
         found.append(
             {
                 "rank": rank_text(standing.best_rank, standing.worst_rank),
@@ -34,6 +35,7 @@ def rows_of(
                 "high": standing.high,
                 "length_controlled": controlled.get(standing.captioner),
                 "captions": int(totals["captions"]),
+                "judged": int(judged),
                 "sentences": int(totals["sentences"]),
                 "unscored": int(totals["unscored"]),
                 "not_assessable": int(totals["not_assessable"]),
@@ -69,6 +71,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         corrected,
         "" if row["length_controlled"] is None else f"{100 * row['length_controlled']:.1f}",
         f"{row['captions']:,}",
+        f"{row['judged']:,}",
         f"{row['sentences']:,}",
         f"{row['unscored']:,}",
         f"{row['words_per_caption']:.0f}",
@@ -77,14 +80,21 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
 
 _TITLES = (
     "rank", "captioner", "score %", "95 %", "corrected", "at equal length", "captions",
-    "sentences", "unscored", "words",
+    "judged", "sentences", "unscored", "words",
 )  # fmt: skip
+
+
+def judged_fewer(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a score is over fewer captions or sentences than the other columns say."""
+    return any(r["judged"] not in (r["captions"], r["sentences"] - r["unscored"]) for r in rows)
 
 
 def _lines(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Titles, then a line a captioner; columns that hold nothing are left out."""
     table = [list(_TITLES), *(_cells(row) for row in rows)]
     used = [k for k in range(len(_TITLES)) if any(line[k] for line in table[1:])]
+    if not judged_fewer(rows):
+        used.remove(_TITLES.index("judged"))
     return [[line[k] for k in used] for line in table]
 
 

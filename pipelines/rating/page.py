@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from revise_captions.pages.templating import environment, render_page
 from revise_captions.pipelines.rating.examples import BehindScore, BoardEvidence
+from revise_captions.pipelines.rating.formats import judged_fewer
 from revise_captions.stats.leaderboard import ALPHA
 from revise_captions.text.html import difference, visible
 
@@ -30,6 +31,7 @@ class CriterionView:
     at: Callable[[float], float]
     controlled: bool
     corrected: bool
+    judged: bool
 
 
 def page(board: Mapping[str, Any], evidence: BoardEvidence | None = None) -> str:
@@ -76,7 +78,7 @@ def _view(name: str, found: Mapping[str, Any]) -> CriterionView:
     corrected = any(row.get("corrected") is not None for row in table)
     tests = found["wins"], found["p_values"], found["least_p"]
     shown = (name, found["heading"], table, *tests)
-    return CriterionView(*shown, low, high, at, controlled, corrected)
+    return CriterionView(*shown, low, high, at, controlled, corrected, judged_fewer(table))
 
 
 #: Pixels between two names beside the scatter plot.

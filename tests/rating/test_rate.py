@@ -351,9 +351,20 @@ def test_a_damaged_leaderboard_is_named(tmp_path):
 
 ROW = {
     "rank": "1–2", "captioner": "=A|b\n_\u202e&", "score": None, "low": None, "high": None,
-    "length_controlled": 0.5, "captions": 1, "sentences": 0, "unscored": 0, "not_assessable": 0,
-    "words_per_caption": 3.0,
+    "length_controlled": 0.5, "captions": 1, "judged": 1, "sentences": 0, "unscored": 0,
+    "not_assessable": 0, "words_per_caption": 3.0,
 }  # fmt: skip
+
+
+def test_the_number_of_judged_captions_is_shown_where_it_is_smaller():
+    """Of four captions one has an unscored sentence beside a right one."""
+    yes, none = RatedSentence(Label.FACTUAL), RatedSentence(Label.UNSCORED)
+    rows = [("a", str(k), counts_of([yes, yes if k else none], 9)) for k in range(4)]
+    for criterion, judged in (("response", 3), ("overall", 7), ("per_description", 4)):
+        ratings = collect(rows)
+        (row,) = formats.rows_of(rank(ratings, criterion, replicates=100), ratings, {})
+        assert row["judged"] == judged
+        assert ("judged" in formats.as_text([row])) == (criterion == "response")
 
 
 def test_names_cannot_break_a_table():
