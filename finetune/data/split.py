@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -31,6 +31,7 @@ from revise_captions.training_data.images import ImageFolder
 
 BOTH = "sentences that are labeled right and wrong"
 OVERLAP = "sentences that overlap another"
+BEHIND = "auxiliary sentences (asides) `after` more than there are"
 
 
 @dataclass(slots=True)
@@ -55,7 +56,8 @@ class _Gathered:
             place = int(item["start"]), int(item["end"])
             if not 0 <= place[0] < place[1] <= len(text.caption):
                 raise ValueError(f"span {place} is empty or out of bounds")
-            about["sentences"].setdefault(place, []).append(item)
+            read = {**item, "start": place[0], "end": place[1]}
+            about["sentences"].setdefault(place, []).append(read)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Training rows; labels that cannot be in one are counted."""
@@ -70,7 +72,15 @@ class _Gathered:
                     sentences.append(_merged(items))
             if sentences:
                 row = {"id": str(number), "image": image, "caption": caption}
-                yield {**row, **about, "sentences": sentences}
+                asides = self._placed(about.get("asides") or (), len(sentences))
+                kept = {**about, "asides": asides, "sentences": sentences}
+                yield {**row, **{name: value for name, value in kept.items() if value}}
+
+    def _placed(self, asides: Sequence[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:
+        """The auxiliary sentences that follow one of `count` sentences, or none."""
+        placed = [one for one in asides if 0 <= int(one.get("after") or 0) < count]
+        self.left_out[BEHIND] += len(asides) - len(placed)
+        return placed
 
 
 def _merged(items: list[dict[str, Any]]) -> dict[str, Any]:
@@ -167,7 +177,7 @@ def _about(data: Path, kind: LabelKind) -> Provenance:
 
 def _said(data: Path, kind: LabelKind, found: _Gathered) -> Iterator[str]:
     yield f"{data.name}: {kind.title}; split by image"
-    for why, count in found.left_out.most_common(5):
+    for why, count in (+found.left_out).most_common(5):
         where = f" (first: line {found.first[why]})" if why in found.first else ""
-        of = "" if why in (BOTH, OVERLAP) else f"{plural(count, 'row')}: "
+        of = "" if why in (BOTH, OVERLAP, BEHIND) else f"{plural(count, 'row')}: "
         yield f"left out: {of or f'{count:,} '}{why}{where}"

@@ -191,6 +191,33 @@ def test_a_row_that_training_could_not_read_is_left_out(tmp_path, change, why):
     assert len(examples) == 6
 
 
+def test_what_only_all_labels_of_a_caption_show_is_left_out(tmp_path):
+    """An aside behind a sentence that people disagree about, and offsets given as text."""
+    rows = [
+        {
+            "image": name,
+            "caption": "A cat. It sits.",
+            "sentences": [
+                {"start": "0", "end": "6", "label": "factual"},
+                {"start": 7, "end": 15, "label": "nonfactual"},
+            ],
+            "asides": [{"text": "It rains.", "label": "factual", "after": 1}],
+        }
+        for name in pictures(tmp_path, 8)
+    ]
+    other = {"start": 7, "end": 15, "label": "factual"}
+    rows.append({"image": "3.png", "caption": "A cat. It sits.", "sentences": [other]})
+    rows[5]["asides"][0]["after"] = -1
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    examples = split(tmp_path / "in.jsonl", tmp_path / "out")
+    said = provenance(tmp_path / "out")["left_out"]
+    assert said == {
+        "auxiliary sentences (asides) `after` more than there are": 2,
+        "sentences that are labeled right and wrong": 2,
+    }
+    assert sorted(len(one.auxiliary_sentences) for one in examples) == [0, 0] + [1] * 6
+
+
 def test_a_verdict_of_no_known_kind_leaves_its_row_out(run, tmp_path):
     rows = rows_of(run)
     rows[0]["revision"]["sentences"][0]["label"] = {"a": None}
