@@ -59,11 +59,12 @@ def _to_rewrite(request: RewriteRequest, fixes: Sequence[Fix]) -> Sequence[Fix]:
 
 
 def _alone(request: RewriteRequest, fix: Fix) -> RewriteRequest:
-    """The request about a clause alone, after those before it."""
+    """The request about a clause alone, between those before and behind it."""
     return replace(
         request,
         context=request.context + request.sentence[: fix.span.start],
         sentence=as_sentence(fix.span.of(request.sentence)),
+        after=request.sentence[fix.span.end :] + request.after,
         rationale=fix.basis,
         fixes=(),
         failed=(),

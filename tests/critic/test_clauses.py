@@ -229,16 +229,16 @@ def test_only_the_wrong_clause_is_rewritten_and_goes_where_that_fails():
     assert rewrite(DropReviser(), [request], "strict") == ["The dog is brown."]
 
 
-def test_a_reviser_is_asked_about_the_clause_after_what_precedes_it():
+def test_a_reviser_is_asked_about_the_clause_in_its_place():
     seen = []
 
     def script(request):
-        seen.append((request.context, request.sentence, request.fixes))
+        seen.append((request.context, request.sentence, request.after, request.fixes))
         return None
 
-    request = RewriteRequest("It is day. ", JOINED, "", fixes=FIXES)
+    request = RewriteRequest("It is day. ", JOINED, "", after=" It rains.", fixes=FIXES)
     rewrite(ScriptedReviser(script), [request], "strict")
-    assert seen == [("It is day. The dog is brown, and ", "The cat is red.", ())]
+    assert seen == [("It is day. The dog is brown, and ", "The cat is red.", ". It rains.", ())]
 
 
 def test_a_clause_in_doubt_goes_without_a_rewrite():
