@@ -70,14 +70,9 @@ def load_models(job: JobOptions, source: Source) -> tuple[LoadedModels, Revision
 
 
 def server_findings(settings: Mapping[str, str]) -> list[str]:
-    """What is known about each server that these settings name, one line each. A reviser's was not
-    asked for log-probabilities, so that it gave none is not a finding."""
+    """What is known about each server that these settings name, one line each."""
     found = (key.removesuffix("-can") for key in settings if key.endswith("server-can"))
-    unasked = "log-probabilities none; "
-    return [
-        f"{settings[key]}: {settings[f'{key}-can'].removeprefix(unasked * ('reviser-' in key))}"
-        for key in found
-    ]
+    return [f"{settings[key]}: {settings[f'{key}-can']}" for key in found]
 
 
 def critic_options(models: ModelOptions) -> CriticOptions:

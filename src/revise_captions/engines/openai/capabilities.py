@@ -58,6 +58,11 @@ class Capabilities:
     @property
     def line(self) -> str:
         """The findings that answers depend on, on one line."""
+        return f"log-probabilities {self.logprobs}; {self.takes}"
+
+    @property
+    def takes(self) -> str:
+        """Those of a model that is asked for no log-probabilities."""
         size = f" up to {self.pixels / 1e6:.2g} megapixels" if self.images else ""
         flags = {
             f"images{size}": self.images,
@@ -68,8 +73,8 @@ class Capabilities:
         }
         taken = [name for name, yes in flags.items() if yes]
         refused = [name for name, yes in flags.items() if yes is False]
-        parts = [f"log-probabilities {self.logprobs}", f"takes {', '.join([self.limit, *taken])}"]
-        return "; ".join([*parts, *([f"refuses {', '.join(refused)}"] if refused else [])])
+        told = f"takes {', '.join([self.limit, *taken])}"
+        return f"{told}; refuses {', '.join(refused)}" if refused else told
 
     def wanted(self) -> dict[str, Any]:
         """The parameters that ask for log-probabilities of the likeliest first tokens."""

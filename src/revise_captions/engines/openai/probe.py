@@ -327,9 +327,9 @@ def connect(
         raise UserError(f"{_server(url)} gives no usable scores: {error}") from None
     _expect(f"{found.name} at {url}", alike=alike, images=can.images)
     settings = {"engine": "openai", "model": found.name, "server": http.base}
-    settings["server-can"] = can.line
+    settings["server-can"] = told = can.line if scores else can.takes
     if scores:
         settings["logprobs"] = instead.said if can.scoring == "none" else can.logprobs
     caching = "reports cached tokens" if can.caching else "reports no cached tokens"
-    logger.info("%s at %s: %s; %s", found.name, url, can.line, caching)
+    logger.info("%s at %s: %s; %s", found.name, url, told, caching)
     return engine.able(can, settings)
