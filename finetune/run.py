@@ -10,6 +10,7 @@ from revise_captions.critic.checkpoints import CARD
 from revise_captions.finetune.config import TrainingSettings, require_limit
 from revise_captions.finetune.export.checkpoint import export, snapshot, vocabulary
 from revise_captions.finetune.optim.distributed import stop
+from revise_captions.finetune.trainer.batches import workers_alive
 from revise_captions.finetune.trainer.loop import (
     align,
     averaged,
@@ -58,7 +59,8 @@ def finetune(
     if run.parallel.first:
         # before the end is timed, as it reads all captions, once
         run.vocabulary = vocabulary(run)
-    train_all(run, snapshot, export)
+    with workers_alive():
+        train_all(run, snapshot, export)
     save(run, snapshot)
     _finish(run, out)
     run.parallel.wait()

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from revise_captions.errors import UserError
 from revise_captions.finetune.data.order import epoch_size
 from revise_captions.finetune.data.targets import Choice, choose, without_colors
 from revise_captions.finetune.models.protocol import ForwardInputs, Images
@@ -107,6 +109,20 @@ def encoded(
         prefetch_factor=AHEAD,
         multiprocessing_context="fork",  # the data and the codec are shared, not copied
     )
+
+
+@contextmanager
+def workers_alive() -> Iterator[None]:
+    """Raises `UserError` where a worker was killed; PyTorch says so wherever training is."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "DataLoader worker" not in str(error):
+            raise
+        raise UserError(
+            f"a process that encodes batches ended early ({str(error).strip().rstrip('.')})",
+            hint="continue with --resume; with fewer --workers if memory is short",
+        ) from error
 
 
 def _as_it_is(batch: Any) -> Any:

@@ -13,7 +13,7 @@ import torch
 from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.order import endless_batches, epoch_size
 from revise_captions.finetune.models.adapters import trained_parts
-from revise_captions.finetune.trainer.batches import encoded
+from revise_captions.finetune.trainer.batches import encoded, workers_alive
 from revise_captions.finetune.trainer.setup import DTYPES, TrainingRun, prepare
 from revise_captions.finetune.trainer.step import step
 from revise_captions.process_memory import peak_memory
@@ -50,7 +50,8 @@ def dry_run(data: Path, base: str, out: Path, settings: TrainingSettings) -> str
         # memory: PyTorch's count on a GPU, the process's peak size on a CPU
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
-        seconds = _timed(run)
+        with workers_alive():
+            seconds = _timed(run)
         return "\n".join(_report(run, out, run.settings, seconds))
 
 

@@ -41,6 +41,7 @@ from revise_captions.finetune.data.records import open_split
 from revise_captions.finetune.data.targets import TokenTask
 from revise_captions.finetune.models.paligemma import PackedLearner
 from revise_captions.finetune.models.protocol import Images
+from revise_captions.finetune.trainer import batches
 from revise_captions.finetune.trainer.validate import _choice
 
 STEADY = (
@@ -102,6 +103,18 @@ def test_workers_encode_the_same_batches(data, base, whole, tmp_path):
     out = tmp_path / "out"
     run(data, "--base", base, "--out", out, "--steps", 5, *STEADY, "--workers", 2)
     assert apart(whole, out, base) < 1e-3
+
+
+def test_a_killed_worker_is_no_traceback(data, base, tmp_path, monkeypatch):
+    def killed(worker, drawn):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(batches._Encoding, "__getitem__", killed)
+    words = (data, "--base", base, "--out", tmp_path / "out", "--steps", 5, "--workers", 1)
+    result = CliRunner().invoke(main, [*map(str, words), *STEADY], catch_exceptions=False)
+    assert result.exit_code == 2
+    assert "a process that encodes batches ended early (DataLoader worker" in result.output
+    assert "continue with --resume" in result.output
 
 
 def two(*words: object) -> subprocess.CompletedProcess[str]:
