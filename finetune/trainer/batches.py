@@ -7,6 +7,8 @@ the number of workers nor that of training processes changes them.
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -106,6 +108,7 @@ def encoded(
         sampler=drawn,  # type: ignore[arg-type]
         num_workers=run.settings.compute.workers,
         collate_fn=_as_it_is,
+        worker_init_fn=_end_with_parent,
         prefetch_factor=AHEAD,
         multiprocessing_context="fork",  # the data and the codec are shared, not copied
     )
@@ -123,6 +126,19 @@ def workers_alive() -> Iterator[None]:
             f"a process that encodes batches ended early ({str(error).strip().rstrip('.')})",
             hint="continue with --resume; with fewer --workers if memory is short",
         ) from error
+
+
+def _end_with_parent(worker: int) -> None:
+    """Has a worker end when its parent is gone: PyTorch's would wait for good, as large as training
+    was, to send a batch that nobody reads."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _as_it_is(batch: Any) -> Any:

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +117,37 @@ def test_a_killed_worker_is_no_traceback(data, base, tmp_path, monkeypatch):
     assert result.exit_code == 2
     assert "a process that encodes batches ended early (DataLoader worker" in result.output
     assert "continue with --resume" in result.output
+
+
+def test_workers_end_with_the_run_that_is_killed(data, base, tmp_path):
+    words = (data, "--base", base, "--out", tmp_path / "out", "--steps", 99999, "--workers", 2)
+    command = [sys.executable, "-m", "revise_captions", "finetune", *map(str, words), *STEADY]
+    with (tmp_path / "said").open("w") as said:
+        running = subprocess.Popen(command, stdout=said, stderr=said, start_new_session=True)
+    _wait_until(lambda: "step 1," in (tmp_path / "said").read_text())
+    time.sleep(1)  # until the workers have more to send than a pipe holds
+    running.kill()
+    running.wait()
+    try:
+        _wait_until(lambda: not _alive(running.pid))
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+
+
+def _wait_until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def _alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def two(*words: object) -> subprocess.CompletedProcess[str]:
