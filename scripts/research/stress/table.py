@@ -56,8 +56,8 @@ _MODELS = {
     "context-cosine": "MiniLM",
     "posh": "parser, MiniLM",
     "dcscore": "parser, MiniLM",
-    "critic": "bundled critic",
-    "contextual-critic": "bundled critic",
+    "critic=picturebook": "bundled critic",
+    "contextual-critic=picturebook": "bundled critic",
     "likelihood=smollm2": "SmolLM2, blind to the image",
 }
 _AXES = (
