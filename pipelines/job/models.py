@@ -194,8 +194,8 @@ def assembled(
     """
     before = settings_of(earlier)
     if critic is not None:
-        mine, theirs = critic.settings.get("critic"), before.get("critic")
-        if theirs is not None and theirs != mine:
+        mine, theirs = _rater(critic.settings), _rater(before)
+        if "critic" in before and theirs != mine:
             raise UserError(
                 f"the input was judged by the critic {theirs}, but this critic is {mine}",
                 hint="use that critic, or judge again: give the original captions, or --stage all",
@@ -211,6 +211,12 @@ def assembled(
         verifier = load_verifier(verify, models.placement, critic)
     again = models.threshold if critic is None else None
     return LoadedModels(critic, reviser, signature(named), verifier, again), settings
+
+
+def _rater(settings: Mapping[str, str]) -> str:
+    """A critic's name, and whether it judges clauses, too."""
+    by_clauses = any(key.rpartition(".")[2] == "clauses" for key in settings)
+    return settings.get("critic", "none") + " by clauses" * by_clauses
 
 
 def earlier_signature(rows: Iterable[Mapping[str, Any]], stage: Stage) -> str:
