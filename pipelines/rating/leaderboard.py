@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from revise_captions.command_line.printing import echo
 from revise_captions.critic.known_errors import expect_profile, known_errors
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
@@ -44,8 +46,10 @@ from revise_captions.stats.error_correction import ErrorRates
 from revise_captions.stats.exact import images_to_tell
 from revise_captions.stats.leaderboard import (
     ALPHA,
+    COLUMNS,
     CRITERIA,
     Leaderboard,
+    Ratings,
     length_controlled,
     rank,
 )
@@ -211,7 +215,8 @@ def write_board(
     tables["overall"] = with_corrected(tables["overall"], shares)
     found = as_json(boards, tables, rated, replicates)
     found["correction"] = note(rated, known) if shares else ""
-    found["few"] = too_few(boards["response"], len(rated.ratings.images))
+    few = too_few(boards["response"], len(rated.ratings.images)), apart(rated.ratings)
+    found["few"] = " ".join(filter(None, few))
     order = [standing.captioner for standing in boards["overall"].standings]
     found["errors"] = errors = error_rates.errors_of(rated, order, replicates)
     found["people"] = None if people is None else against_people(rated.ratings, people, replicates)
@@ -247,6 +252,20 @@ def too_few(board: Leaderboard, images: int) -> str:
     return (
         f"{plural(images, 'image')}: too few to tell captioners apart. A difference of five points "
         f"between two near {near:.0%} takes about {images_to_tell(near):,} images."
+    )
+
+
+def apart(ratings: Ratings) -> str:
+    """What is said of captioners that cannot be compared for want of a common image; or ""."""
+    described = ratings.counts[:, :, COLUMNS.index("captions")] > 0
+    pairs = np.argwhere(np.triu(described.astype(int) @ described.T == 0, k=1))
+    if not len(pairs):
+        return ""
+    first, second = (formats.shown(ratings.captioners[k]) for k in pairs[0])
+    many = "" if len(pairs) == 1 else f" (one of {len(pairs):,} such pairs)"
+    return (
+        f"{first} and {second} have no image in common{many}, so no test can tell them apart: "
+        "their ranks do not compare them. Images are the same if their names are."
     )
 
 

@@ -22,7 +22,7 @@ from revise_captions.pipelines.rating import cli, formats
 from revise_captions.pipelines.rating.autorater import read_ratings
 from revise_captions.pipelines.rating.examples import BoardEvidence
 from revise_captions.pipelines.rating.human_scores import against_people, as_text
-from revise_captions.pipelines.rating.leaderboard import rate_captions, too_few
+from revise_captions.pipelines.rating.leaderboard import apart, rate_captions, too_few
 from revise_captions.pipelines.rating.options import RatingOptions
 from revise_captions.pipelines.rating.page import lead, page
 from revise_captions.records import Label
@@ -506,6 +506,14 @@ def test_so_few_images_that_no_test_can_tell_captioners_apart(captioners, images
     board = Leaderboard("overall", standings, np.ones((2, 2)), np.ones((2, 2)), 10_000, least)
     said = too_few(board, images)
     assert (f"before there are {needed} images" in said) if needed else said == ""
+
+
+def test_captioners_without_a_common_image_are_named():
+    one = counts_of([RatedSentence(Label.FACTUAL)], 9)
+    folders = (("a", ""), ("b", ""), ("c", "./"))
+    rows = [(name, f"{folder}{k}", one) for name, folder in folders for k in range(9)]
+    assert apart(collect(rows[:18])) == ""
+    assert apart(collect(rows)).startswith("a and c have no image in common (one of 2 such pairs)")
 
 
 def test_a_captioner_without_an_error_has_the_exact_interval():
