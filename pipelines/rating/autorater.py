@@ -40,6 +40,7 @@ from revise_captions.stats.leaderboard import (
 #: What of a signature decides a rating; the reviser does not.
 RATER = (
     *IDENTITY,
+    "probability-map",
     "dtype",
     "threshold",
     "calibration",
@@ -50,7 +51,6 @@ RATER = (
 #: Fields that say who wrote a caption, best first.
 CAPTIONER_FIELDS = ("model", "captioner", "vlm_model", "model_name", "system")
 REVISED = ", revised"
-
 
 #: By captioner and image: flagged sentences of each kind of error.
 Errors = Mapping[str, Mapping[str, Mapping[str, int]]]
@@ -243,11 +243,22 @@ def _named_kind(label: Mapping[str, Any], span: Span) -> str | None:
     return kind if isinstance(kind, str) and kind else None
 
 
-def expect_captioner(name: str, field: str | None) -> None:
-    """Raises `UserError` where the first row names no captioner: before hours of judging."""
+def expect_captioner(name: str, field: str | None) -> str | None:
+    """The first row's captioner. Raises `UserError` if it has none: before hours of judging."""
     first = next((row for row in open_rows(name).rows() if isinstance(row, Row)), None)
-    if first is not None and _named(first.data, field, CAPTIONER_FIELDS) is None:
+    found = None if first is None else _named(first.data, field, CAPTIONER_FIELDS)
+    if first is not None and found is None:
         raise _unnamed(name, first.line, "captioner")
+    return found
+
+
+def expect_new(ratings: Ratings, captioners: Iterable[str]) -> None:
+    """Raises `UserError` where the leaderboard already has one of the captioners."""
+    if twice := sorted(set(ratings.captioners) & set(captioners)):
+        raise UserError(
+            f"the leaderboard already has {', '.join(twice)}",
+            hint="choose a new --out, or remove the captioner from the input",
+        )
 
 
 def _unnamed(name: str, line: int, what: str) -> UserError:
@@ -322,7 +333,8 @@ def _same(one: Mapping[str, str], other: Mapping[str, str], where: str) -> None:
     if one and other and not raters[0] & raters[1] and "" in raters[0] | raters[1]:
         names = ["critic"]
     if names:
-        named = "; ".join(f"{key}: {one.get(key)} and {other.get(key)}" for key in sorted(names))
+        no = "a panel" if names == ["critic"] else "none"  # a single critic always has its name
+        named = "; ".join(f"{k}: {one.get(k, no)} and {other.get(k, no)}" for k in sorted(names))
         raise UserError(
             f"{where} was rated with different settings, which must not be mixed ({named})",
             hint="rate all captioners with the same critic and threshold",
@@ -332,11 +344,7 @@ def _same(one: Mapping[str, str], other: Mapping[str, str], where: str) -> None:
 def joined(old: RatedCaptioners, new: RatedCaptioners) -> RatedCaptioners:
     """Both together. Raises `UserError` for different raters or shared captioners."""
     _same(old.rater, new.rater, "the leaderboard")
-    if twice := sorted(set(old.ratings.captioners) & set(new.ratings.captioners)):
-        raise UserError(
-            f"the leaderboard already has {', '.join(twice)}",
-            hint="choose a new --out, or remove the captioner from the input",
-        )
+    expect_new(old.ratings, new.ratings.captioners)
     rows = [*_rows(old.ratings), *_rows(new.ratings)]
     errors, evidence = {**old.errors, **new.errors}, old.evidence.joined(new.evidence)
     experts = {**old.experts, **new.experts}

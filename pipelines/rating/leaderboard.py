@@ -28,6 +28,7 @@ from revise_captions.pipelines.rating.autorater import (
     Counted,
     RatedCaptioners,
     expect_captioner,
+    expect_new,
     is_judged,
     joined,
     rate,
@@ -75,7 +76,8 @@ def rate_captions(options: RatingOptions) -> dict[str, Any]:
     _check_out(options)
     with _folder(options.out):
         earlier = read_ratings(stored) if stored.exists() else None
-        rated = rate(_rows(options)) if options.inputs else None
+        known = None if earlier is None else earlier.ratings
+        rated = rate(_rows(options, known)) if options.inputs else None
         if earlier is not None:
             rated = earlier if rated is None else joined(earlier, rated)
         if rated is None:
@@ -137,10 +139,12 @@ def _is_of_unfinished(name: str) -> bool:
     return name.startswith("judged-") or name.endswith(".partial")
 
 
-def _rows(options: RatingOptions) -> Iterator[Counted]:
+def _rows(options: RatingOptions, known: Ratings | None) -> Iterator[Counted]:
     for captioner, path in map(_named, options.inputs):
         if captioner is None and path != "-":
-            expect_captioner(path, options.captioner_field)
+            captioner = expect_captioner(path, options.captioner_field)
+        if known is not None and captioner is not None:
+            expect_new(known, [captioner])
     for given in options.inputs:
         captioner, path = _named(given)
         judged = path if is_judged(path) else _judge(options, path)

@@ -144,6 +144,7 @@ def test_a_captioner_is_added_without_judging_the_others(rate, tmp_path, monkeyp
         assert [after[name][key] for key in same] == [row[key] for key in same]
     code, _, err = rate("Z=z.jsonl", "--out", "board")
     assert (code, "already has Z" in err) == (2, True)
+    assert len((tmp_path / "calls").read_text().splitlines()) == 30  # nothing was judged for it
 
 
 def read_some(path: Path) -> list[dict]:

@@ -152,8 +152,26 @@ def test_whole_sentences_and_clauses_are_different_raters():
         replace(one, signature=f"{one.signature}|charts.clauses:v")
         for one in captions(2, "charts", 6)
     ]
-    with pytest.raises(UserError, match=r"charts\.clauses: None and v"):
+    with pytest.raises(UserError, match=r"charts\.clauses: none and v"):
         rate([*captions(2, "charts", 7), *asked])
+
+
+def test_one_critic_is_not_mixed_into_a_panels_leaderboard():
+    alone = [
+        replace(one, signature="critic:own@1|threshold:0.1000", expert="")
+        for one in captions(2, "scenes", 6)
+    ]
+    with pytest.raises(UserError, match=r"critic: a panel and own@1"):
+        rate([*captions(2, "scenes", 7), *alone])
+
+
+def test_another_map_of_probabilities_is_another_rater():
+    mapped = [
+        replace(one, signature=f"{one.signature}|scenes.probability-map:m")
+        for one in captions(2, "scenes", 6)
+    ]
+    with pytest.raises(UserError, match=r"scenes\.probability-map: none and m"):
+        rate([*captions(2, "scenes", 7), *mapped])
 
 
 def test_the_page_names_each_experts_threshold(rated, tmp_path):
