@@ -97,7 +97,9 @@ def verdict(name: str, checks: Sequence[Mapping[str, Any]]) -> str:
     if failed:
         said.append(f"Do not use it to {_purposes(failed)}.")
     if unclear:
-        said.append(f"Half of the scores or so fell, so do not rely on it to {_purposes(unclear)}.")
+        said.append(
+            f"Whether most scores fall is unclear, so do not rely on it to {_purposes(unclear)}."
+        )
     return " ".join(said) + also
 
 

@@ -112,7 +112,8 @@ def test_a_verdict_names_what_the_metric_is_unfit_for():
     assert text.startswith("m fails 2 of 10 checks. Do not use it to reward a captioner")
     assert "judge whether a description suits the page around it" in text
     unclear = verdict("m", judged(proper_name_replacement="unclear"))
-    assert "do not rely on it to check names" in unclear
+    # it may be that none of three fell: the interval includes one half
+    assert "Whether most scores fall is unclear, so do not rely on it to check names" in unclear
     assert rises_by(found) == ["irrelevant final sentence", "exact repetition"]
     none = verdict("m", judged(**{check.name.replace(" ", "_"): "not tested" for check in CHECKS}))
     assert "must not be used at all" in none

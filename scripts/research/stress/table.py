@@ -101,7 +101,7 @@ def stress_table(runs: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             cells = " | ".join(_cell(own) for own in row)
             yield f"| {row[0]['check']} | {cells} |"
         yield ""
-        yield from (f"- {metric['verdict']}" for metric in metrics)
+        yield from (f"- {verdict(metric['name'], metric['checks'])}" for metric in metrics)
         yield ""
 
 
