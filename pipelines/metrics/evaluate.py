@@ -74,6 +74,7 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
         "preferences": len(preferences),
         "signature": _signature(options, metrics),
         "published": dict(entry.published),
+        "note": entry.note,
         "unscored": {m.name: dict(m.reasons) for m in metrics},
         "left_out": left_out,
         "figures": [figure.as_json() for figure in figures],
@@ -167,7 +168,8 @@ def as_text(found: Mapping[str, Any]) -> str:
         parts += [_ratings(axis, name, rows) for name, rows in tables.items()]
     if found["published"] and found["figures"]:
         rows = "\n".join(f"  {value:>12}  {name}" for name, value in found["published"].items())
-        parts.append(f"published, on the whole benchmark:\n{rows}")
+        note = f"\n  {found['note']}" if found["note"] else ""
+        parts.append(f"published, on the whole benchmark:\n{rows}{note}")
     return "\n\n".join([*parts, found["signature"]])
 
 

@@ -319,8 +319,10 @@ def test_single_captioners_are_one_table():
         figures.append(figure(name, "macro-F1", "critic", None))
     found = {
         "benchmark": "b", "captions": 9, "preferences": 0, "unscored": {}, "left_out": {},
-        "figures": figures, "published": {}, "signature": "s",
+        "figures": figures, "published": {"CIDEr, τ-c": "43.9"}, "signature": "s",
+        "note": "τ-c is of all ratings",
     }  # fmt: skip
+    assert "43.9  CIDEr, τ-c\n  τ-c is of all ratings\n" in as_text(found)
     table = as_text(found).split("\n\n")[2].split("\n")
     assert [line.split("  ")[1] for line in table[:4]] == [
         "each captioner", "", "molmo", "vilaU+001B",
