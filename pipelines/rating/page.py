@@ -129,7 +129,7 @@ def lead(table: Sequence[Mapping[str, Any]]) -> str:
     first = [row["captioner"] for row in known if row["rank"].split("–")[0] == "1"]
     if len(first) == 1:
         share = f"{100 * known[0]['score']:.1f} %"
-        return f"{first[0]} leads: {share} of its sentences are factual, and no other comes near."
+        return f"{first[0]} leads: {share} of its sentences are factual, more than of any other’s."
     if len(first) == len(known):
         return "No order can be claimed: none of the differences is more than chance."
     names = f"{', '.join(first[:-1])} and {first[-1]}"

@@ -19,10 +19,15 @@ from PIL import Image
 from revise_captions.errors import UserError
 from revise_captions.pipelines.output.error_types import type_of
 from revise_captions.pipelines.rating import cli, formats
-from revise_captions.pipelines.rating.autorater import read_ratings
+from revise_captions.pipelines.rating.autorater import RatedCaptioners, read_ratings
 from revise_captions.pipelines.rating.examples import BoardEvidence
 from revise_captions.pipelines.rating.human_scores import against_people, as_text
-from revise_captions.pipelines.rating.leaderboard import apart, rate_captions, too_few
+from revise_captions.pipelines.rating.leaderboard import (
+    apart,
+    rate_captions,
+    too_few,
+    write_board,
+)
 from revise_captions.pipelines.rating.options import RatingOptions
 from revise_captions.pipelines.rating.page import lead, page
 from revise_captions.records import Label
@@ -443,6 +448,15 @@ def test_the_worst_sentences_stand_behind_each_score(rate, tmp_path):
     assert {who: [one.text for one in of] for who, of in kept.worst.items()} == {
         who: [text for _, _, text in sorted(of)[:5]] for who, of in worst.items()
     }
+
+
+def test_who_could_not_be_judged_beats_nobody_and_is_beaten_by_nobody(tmp_path):
+    yes, none = RatedSentence(Label.FACTUAL), RatedSentence(Label.UNSCORED)
+    rows = [(n, str(k), counts_of([s], 9)) for k in range(12) for n, s in (("a", yes), ("z", none))]
+    write_board(tmp_path, RatedCaptioners(collect(rows), {}), 100)
+    html = (tmp_path / "leaderboard.html").read_text()
+    assert html.count('class="self"') == 4
+    assert "a leads: 100.0 % of its sentences are factual, more than" in html
 
 
 def test_a_board_of_nothing_judged_has_no_plot_and_says_why(rate, tmp_path):
