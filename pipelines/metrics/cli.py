@@ -29,7 +29,7 @@ WordNet, from DIR or where it is installed).
 
 \b
 Metrics that are computed here: metric:NAME or metric:NAME=MODEL, for example metric:posh,
-metric:critic=bundled or metric:clipscore=FOLDER. `captions stress-metric --list` names all.
+metric:critic=bundled or metric:clipscore=FOLDER. --list names all.
 """
 
 

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+import click
+
 from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.printing import echo
 from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared_option
 
 Level = Literal["sentence", "segment", "system", "preference", "spans", "agreement"]
+
+
+def metric_list(prefix: str = "") -> Callable[[click.Context, click.Parameter, bool], None]:
+    """The callback of an option that lists the installed metrics and ends the command.
+
+    Args:
+        prefix: What the command wants before a metric's name.
+    """
+
+    def show(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+        if not value or context.resilient_parsing:
+            return
+        from revise_captions.registry import METRICS, load, names
+
+        for name in names(METRICS):
+            said = (load(METRICS, name).__doc__ or "").strip().splitlines()
+            echo(f"{prefix}{name:22}{said[0] if said else ''}".rstrip())
+        context.exit()
+
+    return show
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +43,13 @@ class EvaluationOptions:
     benchmark: str = argument("BENCHMARK")
     folder: Path = argument("DIR", type=EXISTING_FOLDER)
     scores: tuple[str, ...] = argument("[[NAME=]SCORES]…", default=())
+    list: bool = option(
+        False,
+        "List the installed metrics and exit.",
+        is_eager=True,
+        expose_value=False,
+        callback=metric_list("metric:"),
+    )
     levels: tuple[Level, ...] = option(
         get_args(Level),
         "Evaluate at this level only; repeat for several.  [default: all]",

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import click
-
 from revise_captions.command_line.options import argument, group, option
-from revise_captions.command_line.printing import echo
 from revise_captions.command_line.shared import (
     COUNT,
     EXISTING_FOLDER,
@@ -18,17 +15,7 @@ from revise_captions.command_line.shared import (
     shared_option,
 )
 from revise_captions.engines.model_spec import Placement
-
-
-def _list(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if not value or context.resilient_parsing:
-        return
-    from revise_captions.registry import METRICS, load, names
-
-    for name in names(METRICS):
-        said = (load(METRICS, name).__doc__ or "").strip().splitlines()
-        echo(f"{name:22}{said[0] if said else ''}")
-    context.exit()
+from revise_captions.pipelines.metrics.options import metric_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +29,7 @@ class StressOptions:
         "List the installed metrics and exit.",
         is_eager=True,
         expose_value=False,
-        callback=_list,
+        callback=metric_list(),
     )
     benchmark: str = option("plain", "What DIR holds.")
     protocol: Literal["ours", "released"] = option(

@@ -370,6 +370,12 @@ def test_an_id_that_occurs_twice_is_a_mistake_that_is_named(command, folder):
     assert (code, "`id` 'good-1' is that of an earlier row" in err) == (2, True)
 
 
+def test_the_list_names_metrics_as_this_command_takes_them(command):
+    code, out, _ = command("--list")
+    assert code == 0
+    assert "metric:length                Number of words" in out
+
+
 def test_other_mistakes(command, folder):
     assert "floor:length" in command("plain", folder, "floor:luck")[2]
     assert "there is no score file nowhere.csv" in command("plain", folder, "nowhere.csv")[2]
