@@ -161,6 +161,11 @@ def as_text(found: Mapping[str, Any]) -> str:
     for figure in found["figures"]:
         groups.setdefault((figure["level"], figure["axis"]), []).append(figure)
     parts += [_table(level, axis, rows) for (level, axis), rows in groups.items()]
+    if not groups:
+        parts.append(
+            "no figures: people's labels here are of no level that was asked for "
+            f"(captions benchmarks show {found['benchmark']} says what they labeled)"
+        )
     parts += [_captioners(axis, rows) for axis, rows in found.get("captioners", {}).items()]
     for criterion, rows in found.get("criteria", {}).items():
         parts.append(_captioners(criterion.replace("_", " "), rows))

@@ -370,6 +370,14 @@ def test_an_id_that_occurs_twice_is_a_mistake_that_is_named(command, folder):
     assert (code, "`id` 'good-1' is that of an earlier row" in err) == (2, True)
 
 
+def test_a_benchmark_without_labels_of_any_level_says_so(command, folder):
+    rows = [{k: row[k] for k in ("id", "image", "model", "caption")} for row in captions()]
+    write(folder / "captions.jsonl", rows)
+    code, out, _ = command("plain", folder, "floor:length")
+    assert code == 0
+    assert "no figures: people's labels here are of no level that was asked for" in out
+
+
 def test_the_list_names_metrics_as_this_command_takes_them(command):
     code, out, _ = command("--list")
     assert code == 0
