@@ -23,6 +23,7 @@ from revise_captions.reviser.clauses import rewrite
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.reviser.scripted import DropReviser, ScriptedReviser
+from revise_captions.text.clauses import clauses, with_clauses
 
 WRONG = "the cat is red"
 JOINED = f"The dog is brown, and {WRONG}."
