@@ -92,23 +92,23 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-def rows(path: Path, hint: str = _WHOLE) -> Iterator[Entry]:
+def rows(path: Path, hint: str = "") -> Iterator[Entry]:
     """JSON Lines, a JSON array of objects, or Parquet (extra `parquet`), a row at a time."""
     for row in open_rows(str(path)).rows():
         if isinstance(row, BadRow):
-            raise UserError(f"{path}, row {row.line}: {row.detail}", hint=hint)
-        yield Entry(str(path), row.line, row.data, hint)
+            raise UserError(f"{path}, row {row.line}: {row.detail}", hint=hint or _WHOLE)
+        yield Entry(str(path), row.line, row.data, hint or _WHOLE)
 
 
-def csv_rows(path: Path, hint: str = _WHOLE) -> Iterator[Entry]:
+def csv_rows(path: Path, hint: str = "") -> Iterator[Entry]:
     """CSV with a header; article texts exceed Python's default limit for a field."""
     limit = csv.field_size_limit(min(sys.maxsize, 1 << 30))
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             for number, row in enumerate(csv.DictReader(file), start=1):
-                yield Entry(str(path), number, row, hint)
+                yield Entry(str(path), number, row, hint or _WHOLE)
     except (UnicodeDecodeError, csv.Error, OSError) as error:
-        raise UserError(f"cannot read {path} as CSV: {error}", hint=hint) from None
+        raise UserError(f"cannot read {path} as CSV: {error}", hint=hint or _WHOLE) from None
     finally:
         csv.field_size_limit(limit)
 
