@@ -13,7 +13,6 @@ from revise_captions.errors import BadRecord
 from revise_captions.io.images import resolve_path
 from revise_captions.io.source import WINDOW, Source
 from revise_captions.records import Record
-from revise_captions.runs.options import InputOptions
 from revise_captions.text.formatting import plural
 
 logger = logging.getLogger(__name__)
@@ -22,11 +21,11 @@ MAX_FOLDERS = 2000
 DEPTH = 2
 
 
-def warn_of_missing_images(source: Source, inputs: InputOptions) -> None:
+def warn_of_missing_images(source: Source, root: Path | None, *, allow_urls: bool) -> None:
     """Warns if none of the first window's images can be read, naming the option that fixes it."""
-    problem = unfetched(source) if not inputs.allow_urls else None
+    problem = None if allow_urls else unfetched(source)
     if problem is None:
-        problem = missing_images(source, inputs.image_root)
+        problem = missing_images(source, root)
     if problem is not None:
         logger.warning("%s; %s", *problem)
 

@@ -83,7 +83,7 @@ def _open(job: JobOptions) -> Source:
     looks = job.run.stage != "revise"
     source = open_input(job.inputs, job.run.out, need_image=looks)
     if looks:
-        warn_of_missing_images(source, job.inputs)
+        warn_of_missing_images(source, job.inputs.image_root, allow_urls=job.inputs.allow_urls)
     return source
 
 
