@@ -119,16 +119,17 @@ def test_a_killed_worker_is_no_traceback(data, base, tmp_path, monkeypatch):
     assert "continue with --resume" in result.output
 
 
+@pytest.mark.slow
 def test_workers_end_with_the_run_that_is_killed(data, base, tmp_path):
     words = (data, "--base", base, "--out", tmp_path / "out", "--steps", 99999, "--workers", 2)
     command = [sys.executable, "-m", "revise_captions", "finetune", *map(str, words), *STEADY]
     with (tmp_path / "said").open("w") as said:
         running = subprocess.Popen(command, stdout=said, stderr=said, start_new_session=True)
-    _wait_until(lambda: "step 1," in (tmp_path / "said").read_text())
-    time.sleep(1)  # until the workers have more to send than a pipe holds
-    running.kill()
-    running.wait()
     try:
+        _wait_until(lambda: "\nstep " in (tmp_path / "said").read_text())
+        time.sleep(1)  # until the workers have more to send than a pipe holds
+        running.kill()
+        running.wait()
         _wait_until(lambda: not _alive(running.pid))
     finally:
         with suppress(ProcessLookupError):
