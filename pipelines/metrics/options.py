@@ -43,13 +43,6 @@ class EvaluationOptions:
     benchmark: str = argument("BENCHMARK")
     folder: Path = argument("DIR", type=EXISTING_FOLDER)
     scores: tuple[str, ...] = argument("[[NAME=]SCORES]…", default=())
-    list: bool = option(
-        False,
-        "List the installed metrics and exit.",
-        is_eager=True,
-        expose_value=False,
-        callback=metric_list("metric:"),
-    )
     levels: tuple[Level, ...] = option(
         get_args(Level),
         "Evaluate at this level only; repeat for several.  [default: all]",
@@ -69,6 +62,13 @@ class EvaluationOptions:
     replicates: int = shared_option("--replicates", default=1000)
     out: Path | None = option(
         None, "Write all figures to this JSON file.", name="json", type=OUT_FILE
+    )
+    list: bool = option(
+        False,
+        "List the installed metrics and exit.",
+        is_eager=True,
+        expose_value=False,
+        callback=metric_list("metric:"),
     )
 
     @property

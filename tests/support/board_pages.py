@@ -22,8 +22,8 @@ def board():
     rows = [
         {
             "rank": "1–5", "captioner": name, "score": 0.5 + k / 10, "low": 0.4 + k / 10,
-            "high": 0.55 + k / 10, "length_controlled": 0.5, "captions": 9, "sentences": 12_345,
-            "unscored": 3, "not_assessable": 0, "words_per_caption": 47.0,
+            "high": 0.55 + k / 10, "length_controlled": 0.5, "captions": 9, "judged": 9,
+            "sentences": 12_345, "unscored": 3, "not_assessable": 0, "words_per_caption": 47.0,
         }
         for k, name in enumerate(NAMES)
     ]  # fmt: skip
