@@ -35,10 +35,10 @@ def rewrite(reviser: Reviser, requests: Sequence[RewriteRequest], guard: str) ->
         for request, fixes in zip(requests, wrong, strict=True)
     ]
     flat = [one for some in asked for one in some]
-    written = iter(reviser.rewrite(flat) if flat else ())
+    written = zip(flat, reviser.rewrite(flat) if flat else (), strict=True)
     answers: list[str | None] = []
     for request, fixes, alone in zip(requests, wrong, asked, strict=True):
-        texts = [next(written) for _ in alone]
+        texts = [next(written)[1] for _ in alone]
         if not fixes:
             answers += texts
             continue
